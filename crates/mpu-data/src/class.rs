@@ -1,0 +1,97 @@
+//! Classes: `k` of them, the last one negative and never labelled.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The number of classes `k`, at least two.
+///
+/// Classes are counted from 0. Classes `0..k-1` (the last excluded) are *observed*: some of their
+/// rows are labelled. Class `k-1`, the paper's class `k`, is the *negative* meta-class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "usize", into = "usize")]
+pub struct ClassCount(pub(crate) usize);
+
+impl ClassCount {
+    /// Checks that there are at least two classes.
+    pub fn new(n_classes: usize) -> Result<Self> {
+        if n_classes < 2 {
+            return Err(Error::TooFewClasses { found: n_classes });
+        }
+        Ok(Self(n_classes))
+    }
+
+    /// The number of classes `k`.
+    pub fn get(self) -> usize {
+        self.0
+    }
+
+    /// The number of observed classes `k - 1`.
+    pub fn n_observed(self) -> usize {
+        self.0 - 1
+    }
+
+    /// The index of the negative class, `k - 1` when counted from 0.
+    pub fn negative(self) -> usize {
+        self.0 - 1
+    }
+
+    /// The label of a row known to be of observed class `class`.
+    pub fn label(self, class: usize) -> Result<MpuLabel> {
+        if class >= self.n_observed() {
+            return Err(Error::LabelOutOfRange { found: class, n_classes: self.0 });
+        }
+        Ok(MpuLabel::Labeled(class))
+    }
+}
+
+impl TryFrom<usize> for ClassCount {
+    type Error = Error;
+
+    fn try_from(n_classes: usize) -> Result<Self> {
+        Self::new(n_classes)
+    }
+}
+
+impl From<ClassCount> for usize {
+    fn from(classes: ClassCount) -> Self {
+        classes.get()
+    }
+}
+
+/// What a learner may know of one row: its observed class, or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MpuLabel {
+    /// A labelled row of this observed class, counted from 0.
+    Labeled(usize),
+    /// A row of the unlabelled pool.
+    Unlabeled,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_classes_are_the_fewest() {
+        assert_eq!(ClassCount::new(1), Err(Error::TooFewClasses { found: 1 }));
+        let binary = ClassCount::new(2).unwrap();
+        assert_eq!((binary.n_observed(), binary.negative()), (1, 1));
+    }
+
+    #[test]
+    fn the_negative_class_cannot_be_labeled() {
+        let classes = ClassCount::new(4).unwrap();
+        assert_eq!(classes.label(2), Ok(MpuLabel::Labeled(2)));
+        let error = classes.label(3).unwrap_err();
+        assert_eq!(error, Error::LabelOutOfRange { found: 3, n_classes: 4 });
+        assert!(error.to_string().contains("0 to 2"), "{error}");
+    }
+
+    #[test]
+    fn a_stored_count_is_checked_again() {
+        assert!(serde_json::from_str::<ClassCount>("1").is_err());
+        assert_eq!(serde_json::from_str::<ClassCount>("3").unwrap().get(), 3);
+    }
+}
