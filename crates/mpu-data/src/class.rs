@@ -39,7 +39,10 @@ impl ClassCount {
     /// The label of a row known to be of observed class `class`.
     pub fn label(self, class: usize) -> Result<MpuLabel> {
         if class >= self.n_observed() {
-            return Err(Error::LabelOutOfRange { found: class, n_classes: self.0 });
+            return Err(Error::LabelOutOfRange {
+                found: class,
+                n_classes: self.0,
+            });
         }
         Ok(MpuLabel::Labeled(class))
     }
@@ -85,7 +88,13 @@ mod tests {
         let classes = ClassCount::new(4).unwrap();
         assert_eq!(classes.label(2), Ok(MpuLabel::Labeled(2)));
         let error = classes.label(3).unwrap_err();
-        assert_eq!(error, Error::LabelOutOfRange { found: 3, n_classes: 4 });
+        assert_eq!(
+            error,
+            Error::LabelOutOfRange {
+                found: 3,
+                n_classes: 4
+            }
+        );
         assert!(error.to_string().contains("0 to 2"), "{error}");
     }
 

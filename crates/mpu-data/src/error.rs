@@ -1,5 +1,7 @@
 //! What can be wrong with data, with the value found and what is allowed.
 
+use crate::features::Shape;
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -8,7 +10,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// Fewer than two classes.
-    #[error("{found} classes: at least 2 are needed, the observed ones and the negative class last")]
+    #[error(
+        "{found} classes: at least 2 are needed, the observed ones and the negative class last"
+    )]
     TooFewClasses {
         /// The number of classes given.
         found: usize,
@@ -46,5 +50,14 @@ pub enum Error {
         sum: f64,
         /// How far from 1 it may be.
         tolerance: f64,
+    },
+
+    /// A block of values that is not a whole number of rows.
+    #[error("{n_values} values are not a whole number of rows of shape {shape}")]
+    FeatureBlock {
+        /// How many values were given.
+        n_values: usize,
+        /// The shape of one row.
+        shape: Shape,
     },
 }

@@ -1,12 +1,13 @@
 //! Data for multi-class positive-unlabeled (MPU) learning.
 //!
 //! The light core, which every other crate may use without pulling in a reader or a network
-//! client, holds three things:
+//! client, holds four things:
 //!
 //! | module | what it keeps true |
 //! |---|---|
 //! | [`class`] | `k ≥ 2` classes, the last one negative and never labelled; a row is labelled or it is not |
 //! | [`priors`] | class priors π that are in range and sum to one, or do not exist |
+//! | [`features`] | rows of `f32` in one block that is a whole number of rows |
 //! | [`seed`] | one seed, many named random streams that do not disturb one another |
 //!
 //! ```
@@ -25,10 +26,12 @@
 
 pub mod class;
 mod error;
+pub mod features;
 pub mod priors;
 pub mod seed;
 
 pub use class::{ClassCount, MpuLabel};
 pub use error::{Error, Result};
+pub use features::{Features, Shape};
 pub use priors::Priors;
 pub use seed::{Seed, Stream};

@@ -24,7 +24,10 @@ impl Priors {
         check_range(&values)?;
         let sum: f64 = values.iter().sum();
         if (sum - 1.0).abs() > SUM_TOLERANCE {
-            return Err(Error::PriorSum { sum, tolerance: SUM_TOLERANCE });
+            return Err(Error::PriorSum {
+                sum,
+                tolerance: SUM_TOLERANCE,
+            });
         }
         Ok(Self(values))
     }
@@ -34,7 +37,10 @@ impl Priors {
         check_range(observed)?;
         let sum: f64 = observed.iter().sum();
         if sum > 1.0 + SUM_TOLERANCE {
-            return Err(Error::PriorSum { sum, tolerance: SUM_TOLERANCE });
+            return Err(Error::PriorSum {
+                sum,
+                tolerance: SUM_TOLERANCE,
+            });
         }
         let mut values = observed.to_vec();
         values.push((1.0 - sum).max(0.0));
@@ -107,17 +113,29 @@ mod tests {
     #[test]
     fn invalid_priors_do_not_exist() {
         assert_eq!(Priors::new(vec![]), Err(Error::TooFewClasses { found: 0 }));
-        assert_eq!(Priors::new(vec![1.0]), Err(Error::TooFewClasses { found: 1 }));
+        assert_eq!(
+            Priors::new(vec![1.0]),
+            Err(Error::TooFewClasses { found: 1 })
+        );
         assert!(matches!(
             Priors::new(vec![0.5, f64::NAN]),
             Err(Error::PriorOutOfRange { class: 1, value }) if value.is_nan()
         ));
         assert_eq!(
             Priors::new(vec![-0.1, 1.1]),
-            Err(Error::PriorOutOfRange { class: 0, value: -0.1 })
+            Err(Error::PriorOutOfRange {
+                class: 0,
+                value: -0.1
+            })
         );
-        assert!(matches!(Priors::new(vec![0.5, 0.4]), Err(Error::PriorSum { .. })));
-        assert!(matches!(Priors::from_observed(&[0.6, 0.6]), Err(Error::PriorSum { .. })));
+        assert!(matches!(
+            Priors::new(vec![0.5, 0.4]),
+            Err(Error::PriorSum { .. })
+        ));
+        assert!(matches!(
+            Priors::from_observed(&[0.6, 0.6]),
+            Err(Error::PriorSum { .. })
+        ));
         assert!(matches!(
             Priors::from_observed(&[f64::INFINITY]),
             Err(Error::PriorOutOfRange { class: 0, .. })

@@ -89,7 +89,10 @@ mod tests {
                 for index in 0..3 {
                     let draw = seed.stream_at(stream, index).next_u64();
                     assert_eq!(draw, seed.stream_at(stream, index).next_u64());
-                    assert!(first.insert(draw), "{seed:?} {stream:?} {index} repeats another stream");
+                    assert!(
+                        first.insert(draw),
+                        "{seed:?} {stream:?} {index} repeats another stream"
+                    );
                 }
             }
         }

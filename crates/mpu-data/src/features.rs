@@ -1,0 +1,139 @@
+//! Features: rows of `f32` in one block, with the shape of a row.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The shape of one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// A vector of this many numbers.
+    Vector(usize),
+    /// An image, stored channel by channel, each in row-major order.
+    Image {
+        /// 1 for grey, 3 for colour.
+        channels: usize,
+        /// Rows of pixels.
+        height: usize,
+        /// Columns of pixels.
+        width: usize,
+    },
+}
+
+impl Shape {
+    /// How many numbers make one row.
+    pub fn len(self) -> usize {
+        match self {
+            Self::Vector(n) => n,
+            Self::Image {
+                channels,
+                height,
+                width,
+            } => channels * height * width,
+        }
+    }
+
+    /// Whether a row holds no number at all.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Vector(n) => write!(f, "{n}"),
+            Self::Image {
+                channels,
+                height,
+                width,
+            } => write!(f, "{channels}x{height}x{width}"),
+        }
+    }
+}
+
+/// Rows of features, row-major in one block of `f32`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Features {
+    values: Vec<f32>,
+    shape: Shape,
+}
+
+impl Features {
+    /// Takes a row-major block whose length is a multiple of the row length.
+    pub fn new(values: Vec<f32>, shape: Shape) -> Result<Self> {
+        if shape.is_empty() || !values.len().is_multiple_of(shape.len()) {
+            return Err(Error::FeatureBlock {
+                n_values: values.len(),
+                shape,
+            });
+        }
+        Ok(Self { values, shape })
+    }
+
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.values.len() / self.shape.len()
+    }
+
+    /// The shape of one row.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// All values, row after row.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All values, to be changed in place.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// One row. Panics if there is no such row.
+    pub fn row(&self, row: usize) -> &[f32] {
+        let len = self.shape.len();
+        &self.values[row * len..(row + 1) * len]
+    }
+
+    /// The given rows, in the given order. Panics if one does not exist.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let mut values = Vec::with_capacity(rows.len() * self.shape.len());
+        for &row in rows {
+            values.extend_from_slice(self.row(row));
+        }
+        Self {
+            values,
+            shape: self.shape,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_cut_out_of_the_block() {
+        let features = Features::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Shape::Vector(2)).unwrap();
+        assert_eq!(features.n_rows(), 3);
+        assert_eq!(features.row(1), [3.0, 4.0]);
+        assert_eq!(features.select(&[2, 0]).values(), [5.0, 6.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_block_that_does_not_fit_is_refused() {
+        let shape = Shape::Image {
+            channels: 1,
+            height: 2,
+            width: 2,
+        };
+        let error = Features::new(vec![0.0; 6], shape).unwrap_err();
+        assert_eq!(error, Error::FeatureBlock { n_values: 6, shape });
+        assert!(error.to_string().contains("1x2x2"), "{error}");
+        assert!(Features::new(vec![], Shape::Vector(0)).is_err());
+    }
+}
