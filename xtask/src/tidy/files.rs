@@ -32,6 +32,19 @@ pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The Rust files under a directory, at any depth.
+pub(super) fn rust_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in entries(dir)? {
+        if path.is_dir() {
+            files.extend(rust_files(&path)?);
+        } else if has_extension(&path, "rs") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
 pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }

@@ -6,12 +6,19 @@
 //! | module | rule |
 //! |---|---|
 //! | [`graph`] | the crate graph drawn in ARCHITECTURE.md is the real one |
+//! | [`ledger`] | each equation has one row in docs/EQUATIONS.md, one home in the code, and a test |
 //! | [`configs`] | each configuration opens by saying what to run, how long it takes, what to expect |
+//! | [`docs`] | each public item says what it is |
 //! | [`text`] | no path of one machine, no unfinished code |
 
 mod configs;
+mod docs;
 mod files;
 mod graph;
+mod items;
+mod ledger;
+mod table;
+mod test_fns;
 mod text;
 
 use std::fmt;
@@ -69,14 +76,16 @@ impl Report {
         } else {
             "text"
         };
-        format!("tidy: in order (crate graph, configs, {text})")
+        format!("tidy: in order (crate graph, equation ledger, configs, public docs, {text})")
     }
 }
 
 /// Runs every check on the workspace at `root`.
 pub(crate) fn run(root: &Path) -> Result<Report> {
     let mut findings = graph::check(root)?;
+    findings.extend(ledger::check(root)?);
     findings.extend(configs::check(root)?);
+    findings.extend(docs::check(root)?);
     let text = text::check(root)?;
     let text_skipped = text.is_none();
     findings.extend(text.into_iter().flatten());
@@ -141,7 +150,7 @@ mod tests {
             findings: Vec::new(),
             text_skipped,
         };
-        assert!(report(false).summary().ends_with("configs, text)"));
+        assert!(report(false).summary().ends_with("public docs, text)"));
         assert!(report(true).summary().contains("text skipped"));
     }
 }
