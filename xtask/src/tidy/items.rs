@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, Fields, ImplItem, Lit, LitStr, Meta, Token, TraitItem, Visibility};
+use syn::{Attribute, Fields, ImplItem, Meta, TraitItem, Visibility};
 
+use super::attrs::{aliases, is_documented, is_test_only, text};
 use super::files;
 
 /// One item of the sources outside test-only code.
@@ -21,6 +21,8 @@ pub(super) struct Item {
     /// What it is, as a word.
     pub(super) kind: &'static str,
     pub(super) name: String,
+    /// Where it stands: crate, modules, type, name.
+    pub(super) path: String,
     pub(super) file: String,
     pub(super) line: usize,
     /// Whether it is written as part of the public surface.
@@ -43,6 +45,7 @@ pub(super) fn read_crates(root: &Path) -> Result<Sources> {
     let mut sources = Sources::default();
     for package in files::entries(&root.join("crates"))? {
         let src = package.join("src");
+        let krate = files::relative(&root.join("crates"), &package).replace('-', "_");
         let mut walk = Walk {
             root,
             items: Vec::new(),
@@ -57,7 +60,7 @@ pub(super) fn read_crates(root: &Path) -> Result<Sources> {
             });
         }
         for path in targets.iter().filter(|path| path.is_file()) {
-            walk.file(path, directory(path), false)?;
+            walk.file(path, directory(path), &krate, false)?;
         }
         for path in files::rust_files(&src)? {
             if !walk.seen.iter().any(|(seen, _)| *seen == path) {
@@ -87,6 +90,8 @@ struct Place<'a> {
     file: &'a Path,
     /// Where the files of modules declared here are.
     children: &'a Path,
+    /// The path of the crate, module or type whose items these are.
+    scope: &'a str,
     test: bool,
 }
 
@@ -97,11 +102,15 @@ impl Place<'_> {
             ..self
         }
     }
+
+    fn path_of(self, name: &Ident) -> String {
+        format!("{}::{}", self.scope, name.unraw())
+    }
 }
 
 impl Walk<'_> {
     /// Reads one file and the modules it declares; says whether the file documents itself.
-    fn file(&mut self, path: &Path, children: &Path, test: bool) -> Result<bool> {
+    fn file(&mut self, path: &Path, children: &Path, scope: &str, test: bool) -> Result<bool> {
         let parsed = syn::parse_file(&files::read(path)?).map_err(|error| {
             let file = files::relative(self.root, path);
             anyhow!(
@@ -112,6 +121,7 @@ impl Walk<'_> {
         let at = Place {
             file: path,
             children,
+            scope,
             test,
         };
         let at = at.below(&parsed.attrs);
@@ -138,7 +148,12 @@ impl Walk<'_> {
             Item::Struct(i) => {
                 self.add(at, "struct", &i.ident, &i.attrs, is_pub(&i.vis));
                 let public = |vis: &Visibility| is_pub(&i.vis) && is_pub(vis);
-                self.fields(at.below(&i.attrs), &i.fields, public);
+                let scope = at.path_of(&i.ident);
+                let inside = Place {
+                    scope: &scope,
+                    ..at.below(&i.attrs)
+                };
+                self.fields(inside, &i.fields, public);
             }
             Item::Enum(i) => self.enumeration(i, at),
             Item::Trait(i) => self.trait_(i, at),
@@ -157,22 +172,23 @@ impl Walk<'_> {
     }
 
     fn module(&mut self, module: &syn::ItemMod, at: Place<'_>) -> Result<()> {
-        let inside = at.below(&module.attrs);
-        let name = module.ident.unraw().to_string();
+        let at = at.below(&module.attrs);
+        let scope = at.path_of(&module.ident);
         let mut documented = is_documented(&module.attrs);
         if let Some((_, items)) = &module.content {
-            let children = at.children.join(name);
+            let children = at.children.join(module.ident.unraw().to_string());
             let inside = Place {
                 children: &children,
-                ..inside
+                scope: &scope,
+                ..at
             };
             self.items(items, inside)?;
-        } else if let Some((path, children)) = module_file(module, &name, at) {
-            documented |= self.file(&path, &children, inside.test)?;
+        } else if let Some((path, children)) = module_file(module, at) {
+            documented |= self.file(&path, &children, &scope, at.test)?;
         }
         let public = is_pub(&module.vis);
         self.push(
-            inside,
+            at,
             "module",
             &module.ident,
             documented,
@@ -185,11 +201,20 @@ impl Walk<'_> {
     fn enumeration(&mut self, item: &syn::ItemEnum, at: Place<'_>) {
         let public = is_pub(&item.vis);
         self.add(at, "enum", &item.ident, &item.attrs, public);
-        let at = at.below(&item.attrs);
+        let scope = at.path_of(&item.ident);
+        let at = Place {
+            scope: &scope,
+            ..at.below(&item.attrs)
+        };
         for variant in &item.variants {
             self.add(at, "variant", &variant.ident, &variant.attrs, public);
+            let scope = at.path_of(&variant.ident);
+            let inside = Place {
+                scope: &scope,
+                ..at.below(&variant.attrs)
+            };
             // Fields of a variant are as public as the enum.
-            self.fields(at.below(&variant.attrs), &variant.fields, |_| public);
+            self.fields(inside, &variant.fields, |_| public);
         }
     }
 
@@ -208,7 +233,11 @@ impl Walk<'_> {
     fn trait_(&mut self, item: &syn::ItemTrait, at: Place<'_>) {
         let public = is_pub(&item.vis);
         self.add(at, "trait", &item.ident, &item.attrs, public);
-        let at = at.below(&item.attrs);
+        let scope = at.path_of(&item.ident);
+        let at = Place {
+            scope: &scope,
+            ..at.below(&item.attrs)
+        };
         for item in &item.items {
             match item {
                 TraitItem::Const(i) => self.add(at, "trait constant", &i.ident, &i.attrs, public),
@@ -222,7 +251,19 @@ impl Walk<'_> {
     /// What a trait's implementation holds is documented by the trait, so none of it is public here.
     fn impl_(&mut self, item: &syn::ItemImpl, at: Place<'_>) {
         let public = |vis: &Visibility| item.trait_.is_none() && is_pub(vis);
-        let at = at.below(&item.attrs);
+        let scope = match &*item.self_ty {
+            syn::Type::Path(ty) => ty
+                .path
+                .segments
+                .last()
+                .map(|segment| at.path_of(&segment.ident)),
+            _ => None,
+        };
+        let scope = scope.unwrap_or_else(|| at.scope.to_owned());
+        let at = Place {
+            scope: &scope,
+            ..at.below(&item.attrs)
+        };
         for item in &item.items {
             match item {
                 ImplItem::Const(i) => self.add(at, "constant", &i.ident, &i.attrs, public(&i.vis)),
@@ -266,6 +307,7 @@ impl Walk<'_> {
         self.items.push(Item {
             kind,
             name: name.unraw().to_string(),
+            path: at.path_of(name),
             file: files::relative(self.root, at.file),
             line: name.span().start().line,
             public,
@@ -276,12 +318,13 @@ impl Walk<'_> {
 }
 
 /// The file of `mod name;`, and where its own children are.
-fn module_file(module: &syn::ItemMod, name: &str, at: Place<'_>) -> Option<(PathBuf, PathBuf)> {
+fn module_file(module: &syn::ItemMod, at: Place<'_>) -> Option<(PathBuf, PathBuf)> {
+    let name = module.ident.unraw().to_string();
     let stated = module.attrs.iter().find_map(|attr| match &attr.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => text(&pair.value),
         _ => None,
     });
-    let nested = at.children.join(name);
+    let nested = at.children.join(&name);
     let candidates = match stated {
         Some(path) => {
             let path = directory(at.file).join(path);
@@ -298,73 +341,4 @@ fn module_file(module: &syn::ItemMod, name: &str, at: Place<'_>) -> Option<(Path
 
 fn is_pub(vis: &Visibility) -> bool {
     matches!(vis, Visibility::Public(_))
-}
-
-/// The value of a string literal.
-fn text(expr: &Expr) -> Option<String> {
-    match expr {
-        Expr::Lit(literal) => match &literal.lit {
-            Lit::Str(text) => Some(text.value()),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// What stands in the brackets of `name(…)`, where it has the usual shape.
-fn nested(meta: &Meta) -> Vec<Meta> {
-    let parser = Punctuated::<Meta, Token![,]>::parse_terminated;
-    match meta {
-        Meta::List(list) => list
-            .parse_args_with(parser)
-            .map_or_else(|_| Vec::new(), |metas| metas.into_iter().collect()),
-        _ => Vec::new(),
-    }
-}
-
-/// Whether some doc comment has words, or the item is hidden from the docs on purpose.
-fn is_documented(attrs: &[Attribute]) -> bool {
-    let mut docs = attrs.iter().filter(|attr| attr.path().is_ident("doc"));
-    docs.any(|attr| match &attr.meta {
-        // Anything but a literal is an `include_str!` or the like.
-        Meta::NameValue(pair) => text(&pair.value).is_none_or(|doc| !doc.trim().is_empty()),
-        meta => nested(meta).iter().any(|m| m.path().is_ident("hidden")),
-    })
-}
-
-/// The names in `#[doc(alias = "a")]` and `#[doc(alias("a", "b"))]`.
-fn aliases(attrs: &[Attribute]) -> Vec<String> {
-    let docs = attrs.iter().filter(|attr| attr.path().is_ident("doc"));
-    let metas = docs.flat_map(|attr| nested(&attr.meta));
-    let mut names = Vec::new();
-    for meta in metas.filter(|meta| meta.path().is_ident("alias")) {
-        match &meta {
-            Meta::NameValue(pair) => names.extend(text(&pair.value)),
-            Meta::List(list) => {
-                let parser = Punctuated::<LitStr, Token![,]>::parse_terminated;
-                if let Ok(list) = list.parse_args_with(parser) {
-                    names.extend(list.iter().map(LitStr::value));
-                }
-            }
-            Meta::Path(_) => {}
-        }
-    }
-    names
-}
-
-fn is_test_only(attrs: &[Attribute]) -> bool {
-    let mut cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
-    cfgs.any(|attr| nested(&attr.meta).iter().any(needs_test))
-}
-
-/// Whether a `cfg` predicate can hold in test builds only.
-fn needs_test(predicate: &Meta) -> bool {
-    let parts = nested(predicate);
-    if predicate.path().is_ident("all") {
-        parts.iter().any(needs_test)
-    } else if predicate.path().is_ident("any") {
-        !parts.is_empty() && parts.iter().all(needs_test)
-    } else {
-        matches!(predicate, Meta::Path(path) if path.is_ident("test"))
-    }
 }

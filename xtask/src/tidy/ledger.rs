@@ -16,13 +16,11 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::entries::{self, Entry, LEDGER};
 use super::items::Item;
-use super::table::{self, Table};
-use super::{Finding, files, items, test_fns};
+use super::{Finding, files, items, table, test_fns};
 
-const LEDGER: &str = "docs/EQUATIONS.md";
 const PREFIX: &str = "eq:";
-const PLANNED: &str = "planned";
 
 pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
     let Some(document) = files::read_if_there(&root.join(LEDGER))? else {
@@ -37,7 +35,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
     let tests = test_fns::names(root)?;
     let mut findings = Vec::new();
     let mut listed = BTreeMap::new();
-    for entry in entries(&tables, &mut findings) {
+    for entry in entries::read(&tables, &mut findings) {
         if let Some(first) = listed.get(entry.id) {
             let what = format!("`{}` is listed twice, first in line {first}", entry.id);
             findings.push(Finding::new(LEDGER, entry.line, what));
@@ -52,7 +50,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
         for home in homes {
             let what = format!(
                 "`{}` is the home of `{id}`, which has no row in {LEDGER}",
-                home.name
+                home.path
             );
             findings.push(
                 Finding::new(&home.file, home.line, what)
@@ -61,75 +59,6 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
         }
     }
     Ok(findings)
-}
-
-/// A row of the ledger.
-#[derive(Debug)]
-struct Entry<'a> {
-    line: usize,
-    id: &'a str,
-    home: &'a str,
-    test: &'a str,
-}
-
-impl Entry<'_> {
-    fn is_planned(&self) -> bool {
-        self.home.trim_matches('`') == PLANNED
-    }
-
-    fn finding(&self, what: String) -> Finding {
-        Finding::new(LEDGER, self.line, what)
-    }
-}
-
-/// The rows of the ledger tables; those that cannot be read become findings.
-fn entries<'a>(tables: &'a [Table], findings: &mut Vec<Finding>) -> Vec<Entry<'a>> {
-    let mut entries = Vec::new();
-    for table in tables {
-        if table
-            .header
-            .first()
-            .is_none_or(|cell| cell.trim_matches('`') != "id")
-        {
-            continue;
-        }
-        let column = |name| {
-            let mut headers = table.header.iter();
-            headers.position(|cell| cell.to_lowercase().starts_with(name))
-        };
-        let (Some(home), Some(test)) = (column("home"), column("test")) else {
-            findings.push(
-                Finding::new(
-                    LEDGER,
-                    table.line,
-                    "the table has no columns `home` and `test`",
-                )
-                .hint("head it `| id | formula | home | test |`"),
-            );
-            continue;
-        };
-        for row in &table.rows {
-            let id = table::code_spans(row.cells.first().map_or("", String::as_str));
-            if row.cells.len() != table.header.len() {
-                let (n, wanted) = (row.cells.len(), table.header.len());
-                let what = format!("the row has {n} cells where the table has {wanted}");
-                findings.push(
-                    Finding::new(LEDGER, row.line, what).hint("write a bar inside a cell as `\\|`"),
-                );
-            } else if let [id] = id[..] {
-                entries.push(Entry {
-                    line: row.line,
-                    id,
-                    home: &row.cells[home],
-                    test: &row.cells[test],
-                });
-            } else {
-                let what = "the first cell is not one id in backticks";
-                findings.push(Finding::new(LEDGER, row.line, what));
-            }
-        }
-    }
-    entries
 }
 
 /// The items that carry an equation's alias, by id.
@@ -151,7 +80,7 @@ fn check_home(entry: &Entry<'_>, homes: &[&Item]) -> Option<Finding> {
     let id = entry.id;
     let places: Vec<String> = homes
         .iter()
-        .map(|home| format!("`{}` ({}:{})", home.name, home.file, home.line))
+        .map(|home| format!("`{}` ({}:{})", home.path, home.file, home.line))
         .collect();
     let places = places.join(" and ");
     if entry.is_planned() {
@@ -177,15 +106,24 @@ fn check_home(entry: &Entry<'_>, homes: &[&Item]) -> Option<Finding> {
             );
         }
     };
-    let named = table::code_spans(entry.home);
-    let named = named.first().copied().unwrap_or_default();
-    let last = last_segment(named);
-    (last != home.name).then(|| {
-        let cell = if named.is_empty() { entry.home } else { named };
-        entry.finding(format!(
-            "the row says the home of `{id}` is `{cell}`, the code says {places}"
-        ))
+    let Some(&named) = table::code_spans(entry.home).first() else {
+        let what = format!("the row of `{id}` names no home");
+        let hint = format!("write `{}`", home.path);
+        return Some(entry.finding(what).hint(hint));
+    };
+    (!leads_to(named, home)).then(|| {
+        entry
+            .finding(format!("the home of `{id}` is {places}, not `{named}`"))
+            .hint("correct the row; modules on the way may be left out of the path")
     })
+}
+
+/// Whether a path in the ledger means this item. It ends in the item's name and may leave out
+/// modules, as re-exports do, but has nothing that is not on the way to the item.
+fn leads_to(named: &str, home: &Item) -> bool {
+    let mut way = home.path.split("::");
+    let mut segments = named.strip_suffix("()").unwrap_or(named).split("::");
+    last_segment(named) == home.name && segments.all(|segment| way.any(|on_way| on_way == segment))
 }
 
 fn check_tests(entry: &Entry<'_>, tests: &BTreeSet<String>) -> Vec<Finding> {
@@ -298,8 +236,9 @@ mod tests {
         assert_eq!(
             found(TABLE, &code),
             ["docs/EQUATIONS.md:5: `hinge` has 3 homes: \
-                 `hinge` (crates/mpu-loss/src/lib.rs:4) and `h` (crates/mpu-loss/src/lib.rs:24) \
-                 and `h2` (crates/mpu-loss/src/lib.rs:25)\n  \
+                 `mpu_loss::hinge` (crates/mpu-loss/src/lib.rs:4) and \
+                 `mpu_loss::S::h` (crates/mpu-loss/src/lib.rs:24) and \
+                 `mpu_loss::S::h2` (crates/mpu-loss/src/lib.rs:25)\n  \
                  hint: keep the alias on the item that computes it"]
         );
     }
@@ -320,26 +259,38 @@ mod tests {
         assert_eq!(
             found(TABLE, &code),
             [
-                "crates/mpu-loss/src/lib.rs:7: `Ramp` is the home of `rump`, which has no row in \
-                 docs/EQUATIONS.md\n  hint: add a row for it, or correct the alias"
+                "crates/mpu-loss/src/lib.rs:7: `mpu_loss::Surrogate::Ramp` is the home of `rump`, \
+                 which has no row in docs/EQUATIONS.md\n  hint: add a row for it, or correct the alias"
             ]
         );
     }
 
     #[test]
     fn a_row_that_names_another_home_is_found() {
-        for (cell, printed) in [
-            ("`mpu_loss::hinges`", "mpu_loss::hinges"),
-            ("mpu_loss::hinge", "mpu_loss::hinge"),
+        for named in [
+            "mpu_loss::hinges",
+            "mpu_loss::ramp::hinge",
+            "mpu_risk::hinge",
         ] {
             assert_eq!(
-                found(&TABLE.replace("`mpu_loss::hinge`", cell), CODE),
+                found(&TABLE.replace("mpu_loss::hinge", named), CODE),
                 [format!(
-                    "docs/EQUATIONS.md:5: the row says the home of `hinge` is `{printed}`, \
-                     the code says `hinge` (crates/mpu-loss/src/lib.rs:4)"
+                    "docs/EQUATIONS.md:5: the home of `hinge` is `mpu_loss::hinge` \
+                     (crates/mpu-loss/src/lib.rs:4), not `{named}`\n  \
+                     hint: correct the row; modules on the way may be left out of the path"
                 )]
             );
         }
+        for named in ["Surrogate::Ramp", "mpu_loss::Ramp", "Ramp"] {
+            let ledger = TABLE.replace("mpu_loss::Surrogate::Ramp", named);
+            assert_eq!(found(&ledger, CODE), [""; 0]);
+        }
+        assert_eq!(
+            found(&TABLE.replace("`mpu_loss::hinge`", "mpu_loss::hinge"), CODE),
+            [
+                "docs/EQUATIONS.md:5: the row of `hinge` names no home\n  hint: write `mpu_loss::hinge`"
+            ]
+        );
     }
 
     #[test]
@@ -348,7 +299,7 @@ mod tests {
         assert_eq!(
             found(TABLE, &code),
             ["docs/EQUATIONS.md:7: `area` is planned but has a home: \
-                 `area` (crates/mpu-loss/src/lib.rs:23)\n  \
+                 `mpu_loss::area` (crates/mpu-loss/src/lib.rs:23)\n  \
                  hint: name the home and its test in the row"]
         );
     }
@@ -372,33 +323,6 @@ mod tests {
             found(&TABLE.replace("`ramp_is_bounded`", "none"), CODE),
             ["docs/EQUATIONS.md:6: the row of `ramp` names no test\n  \
                  hint: name the test function in backticks"]
-        );
-    }
-
-    #[test]
-    fn rows_that_cannot_be_read_are_found() {
-        for (row, what) in [
-            (
-                "| area2 | eq. 9 | planned | |",
-                "the first cell is not one id in backticks",
-            ),
-            (
-                "| `area2` | |z| | planned | |",
-                "the row has 6 cells where the table has 4\n  \
-                 hint: write a bar inside a cell as `\\|`",
-            ),
-        ] {
-            assert_eq!(
-                found(&with_row(row), CODE),
-                [format!("docs/EQUATIONS.md:8: {what}")]
-            );
-        }
-        assert_eq!(
-            found("| id | formula |\n|---|---|\n", ""),
-            [
-                "docs/EQUATIONS.md:1: the table has no columns `home` and `test`\n  \
-                 hint: head it `| id | formula | home | test |`"
-            ]
         );
     }
 }

@@ -11,8 +11,10 @@
 //! | [`docs`] | each public item says what it is |
 //! | [`text`] | no path of one machine, no unfinished code |
 
+mod attrs;
 mod configs;
 mod docs;
+mod entries;
 mod files;
 mod graph;
 mod items;
