@@ -1,1 +1,78 @@
-fn main() {}
+//! Loss and risk together, forward and backward, on tensors and in plain f64. Ids carry n and k.
+//!
+//! Each round computes the same risk both ways; the setup checks that they agree.
+
+#![allow(missing_docs, reason = "criterion generates public items")]
+#![allow(clippy::expect_used, reason = "a bench may stop at a fault of its own")]
+
+use std::hint::black_box;
+
+use candle_core::{Device, Var};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use mpu_data::{ClassCount, MpuLabel, Priors};
+use mpu_loss::Loss;
+use mpu_risk::{Correction, Estimator, Groups, Method};
+
+const N_ROWS: usize = 512;
+
+fn risks(c: &mut Criterion) {
+    for method in [
+        Method::Csmpu(Correction::Abs),
+        Method::CsmpuExact(Correction::Nn),
+        Method::UreOvr,
+        Method::Area,
+    ] {
+        let mut group = c.benchmark_group(format!("risk/{method}"));
+        for k in [4usize, 8, 64, 1000] {
+            let classes = ClassCount::new(k).expect("k >= 2");
+            // Half of the batch is the pool, the rest goes round the observed classes.
+            let label = |i: usize| match i % 2 {
+                0 => MpuLabel::Unlabeled,
+                _ => MpuLabel::Labeled((i / 2) % (k - 1)),
+            };
+            let labels: Vec<MpuLabel> = (0..N_ROWS).map(label).collect();
+            let groups = Groups::new(classes, &labels).expect("a sample");
+            let estimator = Estimator::new(method, Loss::default(), Priors::uniform(classes));
+            let values: Vec<f32> = (0..N_ROWS * k)
+                .map(|i| (i * 37 % 101) as f32 / 25.0 - 2.0)
+                .collect();
+            let plain: Vec<f64> = values.iter().map(|&v| f64::from(v)).collect();
+            let scores = Var::from_vec(values, (N_ROWS, k), &Device::Cpu).expect("a matrix");
+
+            let on_tensors = estimator
+                .risk(&scores, &groups)
+                .expect("a risk")
+                .terms
+                .corrected;
+            let in_f64 = estimator
+                .plain(&plain, &groups)
+                .expect("a risk")
+                .terms
+                .corrected;
+            assert!(
+                (on_tensors - in_f64).abs() < 1e-5,
+                "{method}: {on_tensors} {in_f64}"
+            );
+
+            group.bench_function(
+                BenchmarkId::new("tensor", format!("n={N_ROWS},k={k}")),
+                |b| {
+                    b.iter(|| {
+                        let risk = estimator.risk(&scores, &groups).expect("a risk");
+                        black_box(risk.objective.backward().expect("gradient"))
+                    });
+                },
+            );
+            group.bench_function(
+                BenchmarkId::new("plain", format!("n={N_ROWS},k={k}")),
+                |b| {
+                    b.iter(|| black_box(estimator.plain(&plain, &groups).expect("a risk")));
+                },
+            );
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, risks);
+criterion_main!(benches);

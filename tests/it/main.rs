@@ -1,1 +1,7 @@
+//! The workspace as a user meets it: the built `mpu-cli`, and the documents' own commands.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod losses;
+mod readme;
+mod support;

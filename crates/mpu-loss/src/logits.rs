@@ -55,8 +55,8 @@ impl Logits {
 fn check_finite(scores: &Tensor) -> Result<()> {
     let during = "the check for finite scores";
     let scores = scores.detach();
-    // `x - x` is 0 for finite x and NaN otherwise; NaN survives the sum.
-    let residue = (&scores - &scores)
+    // `0·x` is 0 for finite x and NaN otherwise; NaN survives the sum.
+    let residue = (&scores * 0.0)
         .and_then(|zeros| zeros.sum_all())
         .during(during)?;
     let residue = residue

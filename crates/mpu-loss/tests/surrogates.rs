@@ -1,5 +1,8 @@
 //! Every surrogate in both forms, held to independent formulas, differences and known facts.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::manual_clamp, reason = "the formulas as printed")]
+
 use candle_core::{DType, Device, Tensor, Var};
 use mpu_loss::{Error, Form, Loss, Surrogate};
 use proptest::prelude::*;
@@ -47,9 +50,9 @@ fn near_a_kink(z: f64, gamma: f64) -> bool {
 
 #[test]
 fn hand_computed_values() {
-    let at = |surrogate, gamma, form, z| Loss::new(surrogate, gamma, form).unwrap().value(z);
     use Form::{Raw, Sym};
     use Surrogate::{Hinge, Logistic, Ramp, SigmoidProb, TanhSmooth, Unhinged};
+    let at = |surrogate, gamma, form, z| Loss::new(surrogate, gamma, form).unwrap().value(z);
     for (got, want) in [
         (at(SigmoidProb, 1.0, Raw, 0.0), 0.5),
         (at(SigmoidProb, 2.0, Raw, 0.5), 0.268_941_421_369_995_1),

@@ -1,1 +1,22 @@
-//! mpu-report
+//! Reports for multi-class positive-unlabeled learning: no tensors, no training.
+//!
+//! - [`paper`]: the published figures, embedded as data;
+//! - [`table`]: one table model and the formats it is written in.
+//!
+//! ```
+//! use mpu_report::{Align, Table, paper};
+//!
+//! let mut table = Table::new([("loss", Align::Left), ("published max", Align::Right)]);
+//! for row in paper::loss_variants()? {
+//!     table.push([row.loss, format!("{:.2}", row.const_sum_max)]);
+//! }
+//! assert!(table.to_md().contains("| hinge | 10.00 |"));
+//! # Ok::<(), mpu_report::Error>(())
+//! ```
+
+mod error;
+pub mod paper;
+pub mod table;
+
+pub use error::{Error, Result};
+pub use table::{Align, Format, Table, render};

@@ -125,8 +125,8 @@ impl Estimator {
         let logits = Logits::new(scores)?;
         self.check(groups)?;
         groups.check_scores(logits.n_rows(), logits.n_classes())?;
-        let labeled = self.rows(scores, groups.labeled_rows())?;
-        let pool = self.rows(scores, groups.pool_rows())?;
+        let labeled = select(scores, groups.labeled_rows())?;
+        let pool = select(scores, groups.pool_rows())?;
 
         let own = match &labeled {
             Some(logits) => Some(self.own_losses(logits, groups.labeled_classes())?),
@@ -189,9 +189,10 @@ impl Estimator {
                 .map(|&r| Ok(negative_loss.value(&self.loss, row(r), k - 1)?))
                 .collect()
         };
-        let as_negative = match self.uses_labeled_as_negative() {
-            true => negative(groups.labeled_rows())?,
-            false => Vec::new(),
+        let as_negative = if self.uses_labeled_as_negative() {
+            negative(groups.labeled_rows())?
+        } else {
+            Vec::new()
         };
         let unlabeled = negative(groups.pool_rows())?;
         let (terms, slopes) = self.combine(groups, &own, &as_negative, &unlabeled);
@@ -297,9 +298,10 @@ impl Estimator {
         };
         RowWeights {
             own: share(&slopes.labeled),
-            as_negative: match self.uses_labeled_as_negative() {
-                true => share(&slopes.labeled_as_negative),
-                false => Vec::new(),
+            as_negative: if self.uses_labeled_as_negative() {
+                share(&slopes.labeled_as_negative)
+            } else {
+                Vec::new()
             },
             pool: vec![slopes.pool / groups.n_unlabeled().max(1) as f64; groups.n_unlabeled()],
         }
@@ -328,21 +330,6 @@ impl Estimator {
     fn as_negative(&self, logits: &Logits) -> Result<Tensor> {
         let classes = vec![logits.n_classes() - 1; logits.n_rows()];
         Ok(self.negative_loss().tensor(&self.loss, logits, &classes)?)
-    }
-
-    /// The given rows of the scores; `None` if there are none.
-    fn rows(&self, scores: &Tensor, rows: &[usize]) -> Result<Option<Logits>> {
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        let indices: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
-        let selected = Tensor::new(indices, scores.device())
-            .and_then(|indices| scores.contiguous()?.index_select(&indices, 0))
-            .map_err(|source| Error::Tensor {
-                operation: "the rows of a group",
-                source,
-            })?;
-        Ok(Some(Logits::new(&selected)?))
     }
 }
 
@@ -381,4 +368,19 @@ fn read(losses: Option<&Tensor>) -> Result<Vec<f64>> {
             operation: "the per-row losses",
             source,
         })
+}
+
+/// The given rows of the scores; `None` if there are none.
+fn select(scores: &Tensor, rows: &[usize]) -> Result<Option<Logits>> {
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let indices: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
+    let selected = Tensor::new(indices, scores.device())
+        .and_then(|indices| scores.contiguous()?.index_select(&indices, 0))
+        .map_err(|source| Error::Tensor {
+            operation: "the rows of a group",
+            source,
+        })?;
+    Ok(Some(Logits::new(&selected)?))
 }

@@ -84,3 +84,8 @@ pub use estimator::{Estimator, PlainRisk, Risk};
 pub use groups::Groups;
 pub use method::Method;
 pub use terms::RiskTerms;
+
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -146,7 +146,9 @@ fn spectral_norm(weights: &[f64], n_inputs: usize) -> f64 {
     let mut value = 0.0;
     for _ in 0..10_000 {
         let length = norm(&v);
-        v.iter_mut().for_each(|x| *x /= length);
+        for x in &mut v {
+            *x /= length;
+        }
         let image: Vec<f64> = weights
             .chunks(n_inputs)
             .map(|row| row.iter().zip(&v).map(|(w, x)| w * x).sum())
@@ -184,7 +186,7 @@ mod tests {
         assert!((Layer::new(&outer, 3, 2).unwrap().spectral - 15.0).abs() < 1e-9);
         // [[1, 1], [0, 1]]: the golden ratio.
         let shear = Layer::new(&[1.0, 1.0, 0.0, 1.0], 2, 2).unwrap();
-        assert!((shear.spectral - (1.0 + 5f64.sqrt()) / 2.0).abs() < 1e-9);
+        assert!((shear.spectral - 0.5 * (1.0 + 5f64.sqrt())).abs() < 1e-9);
         assert_eq!(Layer::new(&[0.0; 4], 2, 2).unwrap().spectral, 0.0);
     }
 

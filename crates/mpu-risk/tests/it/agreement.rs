@@ -278,7 +278,7 @@ fn a_missing_group_contributes_nothing() {
     // Only the pool is there.
     let groups = Groups::batch(classes, &[Unlabeled]).unwrap();
     let area = value(Method::Area, &groups, &rows[1]);
-    assert!((area - (sigma(-0.3) + (sigma(-1.0) + sigma(-0.2)) / 2.0)).abs() < 1e-12);
+    assert!((area - (sigma(-0.3) + 0.5 * (sigma(-1.0) + sigma(-0.2)))).abs() < 1e-12);
 }
 
 #[test]

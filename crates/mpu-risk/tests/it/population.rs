@@ -81,7 +81,9 @@ fn worlds(k: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = World> {
         let counts = prop::collection::vec(prop::collection::vec(0usize..3, n_atoms), k);
         (Just(k), atoms, counts).prop_map(|(k, atoms, mut counts)| {
             // No class is empty.
-            counts.iter_mut().for_each(|row| row[0] += 1);
+            for row in &mut counts {
+                row[0] += 1;
+            }
             World { k, atoms, counts }
         })
     })
@@ -248,10 +250,14 @@ proptest! {
         // Wrong priors make the raw risk negative now and then; the corrected one never is.
         let (scores, groups) = world.sample();
         let mut priors: Vec<f64> = world.priors().observed().to_vec();
-        priors.iter_mut().for_each(|p| *p = (*p + drift / world.k as f64).clamp(0.0, 1.0));
+        for p in &mut priors {
+            *p = (*p + drift / world.k as f64).clamp(0.0, 1.0);
+        }
         let sum: f64 = priors.iter().sum();
         if sum > 1.0 {
-            priors.iter_mut().for_each(|p| *p /= sum);
+            for p in &mut priors {
+                *p /= sum;
+            }
         }
         let priors = Priors::from_observed(&priors).unwrap();
         for loss in all_losses().into_iter().filter(|loss| loss.facts().low >= 0.0) {

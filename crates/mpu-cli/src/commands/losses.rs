@@ -1,0 +1,93 @@
+//! `mpu-cli losses`: the two diagnostic columns of the paper's table of loss variants.
+
+use anyhow::Context as _;
+use mpu_loss::{ConstantSum, Loss, Precision, constant_sum};
+use mpu_report::{Align, Table, paper, render};
+use serde::Serialize;
+
+use crate::args;
+
+/// A row: what is published and what comes out here.
+#[derive(Debug, Serialize)]
+struct Row {
+    loss: String,
+    gamma: f64,
+    form: String,
+    published: ConstantSum,
+    f32: ConstantSum,
+    f64: ConstantSum,
+    constant_sum: bool,
+}
+
+pub(crate) fn run(args: &args::Losses) -> anyhow::Result<String> {
+    let published = paper::loss_variants()?;
+    let rows: Vec<Row> = published
+        .into_iter()
+        .map(measure)
+        .collect::<anyhow::Result<_>>()?;
+    Ok(render(args.report.format, &table(&rows), &rows)?)
+}
+
+fn measure(published: paper::LossVariant) -> anyhow::Result<Row> {
+    let paper::LossVariant {
+        loss,
+        gamma,
+        form,
+        const_sum_max,
+        const_sum_p99,
+        ..
+    } = published;
+    let measured = Loss::new(loss.parse()?, gamma, form.parse()?)
+        .with_context(|| format!("published row {loss} {gamma} {form}"))?;
+    Ok(Row {
+        published: ConstantSum {
+            max: const_sum_max,
+            p99: const_sum_p99,
+        },
+        f32: constant_sum(&measured, Precision::F32)?,
+        f64: constant_sum(&measured, Precision::F64)?,
+        constant_sum: measured.facts().constant_sum,
+        loss,
+        gamma,
+        form,
+    })
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new([
+        ("loss", Align::Left),
+        ("gamma", Align::Right),
+        ("form", Align::Left),
+        ("constant sum", Align::Left),
+        ("max, published", Align::Right),
+        ("max, f32", Align::Right),
+        ("max, f64", Align::Right),
+        ("p99, published", Align::Right),
+        ("p99, f32", Align::Right),
+        ("p99, f64", Align::Right),
+    ]);
+    for row in rows {
+        table.push([
+            row.loss.clone(),
+            format!("{:.1}", row.gamma),
+            row.form.clone(),
+            if row.constant_sum { "yes" } else { "no" }.to_owned(),
+            figure(row.published.max),
+            figure(row.f32.max),
+            figure(row.f64.max),
+            figure(row.published.p99),
+            figure(row.f32.p99),
+            figure(row.f64.p99),
+        ]);
+    }
+    table
+}
+
+/// Two decimals as the paper prints them; rounding noise in scientific form.
+fn figure(value: f64) -> String {
+    if value != 0.0 && value < 0.005 {
+        format!("{value:.2e}")
+    } else {
+        format!("{value:.2}")
+    }
+}

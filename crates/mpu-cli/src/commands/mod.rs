@@ -1,0 +1,3 @@
+//! One file a command; each returns what it has to say as text.
+
+pub(crate) mod losses;
