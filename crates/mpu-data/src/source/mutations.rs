@@ -1,0 +1,1 @@
+//! Random mutations of valid files.
