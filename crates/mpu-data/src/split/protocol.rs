@@ -216,6 +216,9 @@ impl Plan {
         if let Some(class) = class_counts.iter().take(negative).position(|&n| n == 0) {
             return Err(infeasible(format!("class {class} has no training row"), None));
         }
+        if class_counts[negative..].iter().all(|&n| n == 0) {
+            return Err(infeasible("there is no negative training row".to_owned(), None));
+        }
         let plan = match spec.protocol {
             Protocol::FirstK => Self::first_k(spec, class_counts),
             Protocol::Residual => Self::residual(spec, class_counts),
@@ -302,12 +305,6 @@ impl Plan {
     /// Refuses plans with an empty group, or whose sample misses the prior by more than rounding.
     fn check(self, spec: &SplitSpec) -> Result<Self> {
         let hint = |what: &str| Some(format!("choose {what}, or another number of classes"));
-        if self.negatives == 0 {
-            return Err(infeasible(
-                "no negative row is left for the pool".to_owned(),
-                hint("a larger prior"),
-            ));
-        }
         if let Some(class) = self.labeled.iter().position(|&n| n == 0) {
             return Err(infeasible(
                 format!("no row of class {class} is left to be labelled"),
@@ -318,6 +315,12 @@ impl Plan {
             return Err(infeasible(
                 format!("no row of class {class} is left for the pool"),
                 hint("a smaller prior"),
+            ));
+        }
+        if self.negatives == 0 {
+            return Err(infeasible(
+                "no negative row is left for the pool".to_owned(),
+                hint("a larger prior"),
             ));
         }
         let mut n_sample = self.negatives + self.pool.iter().sum::<usize>();

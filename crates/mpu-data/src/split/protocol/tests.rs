@@ -76,7 +76,7 @@ fn impossible_settings_are_refused() {
         check(Protocol::FirstK, 4, prior, &MNIST, "more than 0 and less than 1");
     }
     check(Protocol::FirstK, 2, 0.01, &[10, 100], "no row of class 0 is left to be labelled");
-    check(Protocol::FirstK, 2, 0.5, &[10, 0], "no negative row");
+    check(Protocol::FirstK, 2, 0.5, &[10, 0], "there is no negative training row");
     check(Protocol::FirstK, 3, 0.99, &[50, 50, 50], "no row of class 0 is left for the pool");
     check(Protocol::Residual, 2, 0.5, &[1, 5], "no row of class 0 is left for the pool");
     check(Protocol::Residual, 3, 0.5, &[0, 5, 5], "class 0 has no training row");
