@@ -1,1 +1,83 @@
-fn main() {}
+//! Automation of the workspace, run as `cargo xtask <command>`.
+//!
+//! Exit codes: 0 success, 1 a check failed, 2 bad usage or an error.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool: findings go to stdout, conversation to stderr"
+)]
+
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+/// Automation of the mpu workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check the house rules that neither the compiler nor clippy can see.
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let outcome = match args.command {
+        Command::Tidy => run_tidy(),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+fn run_tidy() -> Result<ExitCode> {
+    let report = tidy::run(&workspace_root()?)?;
+    for finding in &report.findings {
+        println!("{finding}");
+    }
+    match report.findings.len() {
+        0 => {
+            println!("{}", report.summary());
+            Ok(ExitCode::SUCCESS)
+        }
+        n_findings => {
+            let plural = if n_findings == 1 { "" } else { "s" };
+            eprintln!("tidy: {n_findings} finding{plural}");
+            Ok(ExitCode::from(1))
+        }
+    }
+}
+
+/// The directory above this package. Cargo says where the package is at run time; the place of
+/// compilation serves when the binary is started by hand.
+fn workspace_root() -> Result<PathBuf> {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    package
+        .parent()
+        .map(Path::to_path_buf)
+        .with_context(|| format!("{} has no parent directory", package.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,155 @@
+//! What can be wrong with a loss or its input, with the value found and what is allowed.
+
+use candle_core::{DType, Shape};
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What was wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A name that is not in the list.
+    #[error("unknown {what} `{found}`: allowed are {allowed}")]
+    UnknownName {
+        /// What the name was to name.
+        what: &'static str,
+        /// The name given.
+        found: String,
+        /// The names that exist.
+        allowed: String,
+    },
+
+    /// A scale γ that is not a positive number.
+    #[error("gamma is {gamma}: it must be a finite number above 0")]
+    Scale {
+        /// The scale given.
+        gamma: f64,
+    },
+
+    /// A scale γ for a surrogate that has none.
+    #[error(
+        "gamma is {gamma}, but {surrogate} has no scale: it must be 1\n\
+         hint: sigmoid_prob, tanh_smooth and logistic take a scale"
+    )]
+    ScaleUnused {
+        /// The surrogate.
+        surrogate: crate::Surrogate,
+        /// The scale given.
+        gamma: f64,
+    },
+
+    /// Scores that are not an `(n, k)` matrix of floats with `n ≥ 1` and `k ≥ 2`.
+    #[error(
+        "scores have shape {shape:?} and type {dtype:?}: an (n, k) matrix of floats with n >= 1 and k >= 2 is needed"
+    )]
+    ScoreShape {
+        /// The shape given.
+        shape: Shape,
+        /// The element type given.
+        dtype: DType,
+    },
+
+    /// A row of scores of the wrong length.
+    #[error("a row of {found} scores: {allowed} are needed")]
+    ScoreCount {
+        /// The length given.
+        found: usize,
+        /// What is allowed.
+        allowed: String,
+    },
+
+    /// A score that is NaN or infinite.
+    #[error(
+        "score {value} in row {row}, column {column}: scores must be finite\nhint: a smaller learning rate or scaled features keep scores finite"
+    )]
+    NonFiniteScore {
+        /// The row, counted from 0.
+        row: usize,
+        /// The column, counted from 0.
+        column: usize,
+        /// The score found.
+        value: f64,
+    },
+
+    /// A class index beyond the number of classes.
+    #[error("class {found} is out of range: with {n_classes} classes it must be 0 to {}", n_classes - 1)]
+    ClassOutOfRange {
+        /// The class given.
+        found: usize,
+        /// The number of classes.
+        n_classes: usize,
+    },
+
+    /// A list of classes whose length is not the number of rows.
+    #[error("{found} classes for {n_rows} rows: one class a row is needed")]
+    ClassListLength {
+        /// How many classes were given.
+        found: usize,
+        /// The number of rows.
+        n_rows: usize,
+    },
+
+    /// A cost matrix that is not square or too small.
+    #[error(
+        "cost matrix row {row} has {found} entries in a matrix of {n_rows} rows: it must be k x k with k >= 2"
+    )]
+    CostShape {
+        /// The offending row, counted from 0.
+        row: usize,
+        /// Its length.
+        found: usize,
+        /// The number of rows.
+        n_rows: usize,
+    },
+
+    /// A cost that is negative, NaN or infinite.
+    #[error("cost[{row}][{column}] is {value}: costs must be finite and at least 0")]
+    CostValue {
+        /// The row (true class), counted from 0.
+        row: usize,
+        /// The column (predicted class), counted from 0.
+        column: usize,
+        /// The cost given.
+        value: f64,
+    },
+
+    /// A non-zero cost of a right answer.
+    #[error("cost[{class}][{class}] is {value}: a right answer costs 0")]
+    CostDiagonal {
+        /// The class, counted from 0.
+        class: usize,
+        /// The cost given.
+        value: f64,
+    },
+
+    /// A posterior entry that is negative, NaN or infinite.
+    #[error("posterior of class {class} is {value}: it must be finite and at least 0")]
+    Posterior {
+        /// The class, counted from 0.
+        class: usize,
+        /// The value given.
+        value: f64,
+    },
+
+    /// A failure of the tensor library.
+    #[error("while computing {operation}: {source}")]
+    Tensor {
+        /// What was being computed.
+        operation: &'static str,
+        /// The tensor library's own words.
+        #[source]
+        source: candle_core::Error,
+    },
+}
+
+/// Names the operation in which the tensor library failed.
+pub(crate) trait During<T> {
+    fn during(self, operation: &'static str) -> Result<T>;
+}
+
+impl<T> During<T> for candle_core::Result<T> {
+    fn during(self, operation: &'static str) -> Result<T> {
+        self.map_err(|source| Error::Tensor { operation, source })
+    }
+}

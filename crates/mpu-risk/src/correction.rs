@@ -1,0 +1,167 @@
+//! Corrections `g` of an estimate that may turn negative, and where they are placed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The map `g` applied to an estimated risk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Correction {
+    /// `g(x) = |x|`, slug `abs`.
+    Abs,
+    /// `g(x) = max(x, 0)`, slug `nn`.
+    Nn,
+    /// `g(x) = x`: no correction, the unbiased estimate, slug `ure`.
+    Ure,
+}
+
+impl Correction {
+    /// Every correction.
+    pub const ALL: [Self; 3] = [Self::Abs, Self::Nn, Self::Ure];
+
+    /// The one name used in files, flags and tables.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Abs => "abs",
+            Self::Nn => "nn",
+            Self::Ure => "ure",
+        }
+    }
+
+    /// `g(x)` of section V of the paper.
+    ///
+    /// ```text
+    /// ure: g(x) = x      nn: g(x) = max(x, 0)      abs: g(x) = |x|
+    /// ```
+    #[doc(alias = "eq:correction")]
+    pub fn apply(self, x: f64) -> f64 {
+        match self {
+            Self::Abs => x.abs(),
+            Self::Nn => x.max(0.0),
+            Self::Ure => x,
+        }
+    }
+
+    /// `g'(x)`; 0 at the kink, as in PyTorch.
+    pub fn slope(self, x: f64) -> f64 {
+        match self {
+            Self::Ure => 1.0,
+            Self::Abs | Self::Nn if x > 0.0 => 1.0,
+            Self::Abs if x < 0.0 => -1.0,
+            Self::Abs | Self::Nn => 0.0,
+        }
+    }
+}
+
+impl fmt::Display for Correction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.slug())
+    }
+}
+
+/// Where a correction is placed in the risk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// On the partial risks: each `g(μ_i)` where the method corrects it, and the negative part.
+    PerTerm,
+    /// On their sum.
+    Outer,
+    /// On the partial risks and again on their sum, as section V of the paper has it.
+    Both,
+}
+
+impl Placement {
+    /// Every placement.
+    pub const ALL: [Self; 3] = [Self::PerTerm, Self::Outer, Self::Both];
+
+    /// The one name used in files, flags and tables.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::PerTerm => "per-term",
+            Self::Outer => "outer",
+            Self::Both => "both",
+        }
+    }
+
+    /// The correction of the partial risks and that of their sum.
+    pub(crate) fn place(self, correction: Correction) -> (Correction, Correction) {
+        match self {
+            Self::PerTerm => (correction, Correction::Ure),
+            Self::Outer => (Correction::Ure, correction),
+            Self::Both => (correction, correction),
+        }
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.slug())
+    }
+}
+
+impl FromStr for Placement {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|p| p.slug() == name)
+            .ok_or_else(|| Error::UnknownName {
+                what: "placement",
+                found: name.to_owned(),
+                allowed: Self::ALL.map(Self::slug).join(", "),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corrections_by_hand() {
+        for (correction, at_minus, at_plus) in [
+            (Correction::Ure, -2.0, 3.0),
+            (Correction::Nn, 0.0, 3.0),
+            (Correction::Abs, 2.0, 3.0),
+        ] {
+            assert_eq!(correction.apply(-2.0), at_minus);
+            assert_eq!(correction.apply(3.0), at_plus);
+        }
+    }
+
+    #[test]
+    fn slopes_are_difference_quotients_and_zero_at_the_kink() {
+        let h = 1e-6;
+        for correction in Correction::ALL {
+            for x in [-1.5, -0.1, 0.1, 2.0] {
+                let quotient = (correction.apply(x + h) - correction.apply(x - h)) / (2.0 * h);
+                assert!(
+                    (correction.slope(x) - quotient).abs() < 1e-9,
+                    "{correction} at {x}"
+                );
+            }
+        }
+        assert_eq!(
+            [Correction::Abs, Correction::Nn].map(|g| g.slope(0.0)),
+            [0.0, 0.0]
+        );
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for placement in Placement::ALL {
+            assert_eq!(placement.slug().parse::<Placement>().unwrap(), placement);
+        }
+        let error = "inner".parse::<Placement>().unwrap_err().to_string();
+        assert!(
+            error.contains("`inner`") && error.contains("per-term"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! What can be wrong with a sample, an estimator or a bound, with the value and what is allowed.
+
+use crate::method::Method;
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What was wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bad scores, classes or costs.
+    #[error(transparent)]
+    Loss(#[from] mpu_loss::Error),
+
+    /// Bad priors or labels.
+    #[error(transparent)]
+    Data(#[from] mpu_data::Error),
+
+    /// A name that is not in the list.
+    #[error("unknown {what} `{found}`: allowed are {allowed}")]
+    UnknownName {
+        /// What the name was to name.
+        what: &'static str,
+        /// The name given.
+        found: String,
+        /// The names that exist.
+        allowed: String,
+    },
+
+    /// No row at all.
+    #[error("the sample has no row: at least 1 is needed")]
+    EmptySample,
+
+    /// No unlabelled row where the risk cannot be estimated without one.
+    #[error(
+        "the sample of {n_rows} rows has no unlabelled row: at least 1 is needed\n\
+         hint: for a mini-batch, which may miss a group, use `Groups::batch`"
+    )]
+    NoUnlabeled {
+        /// The number of rows.
+        n_rows: usize,
+    },
+
+    /// Scores that do not fit the rows and classes of the sample.
+    #[error(
+        "scores are {n_rows} x {n_columns}, but the sample has {rows} rows and {classes} classes"
+    )]
+    ScoresMismatch {
+        /// Rows of the scores.
+        n_rows: usize,
+        /// Columns of the scores.
+        n_columns: usize,
+        /// Rows of the sample.
+        rows: usize,
+        /// Classes of the sample.
+        classes: usize,
+    },
+
+    /// Priors for another number of classes than the sample has.
+    #[error("{priors} priors for {classes} classes: one a class is needed, the negative one last")]
+    PriorsMismatch {
+        /// The number of priors.
+        priors: usize,
+        /// The number of classes.
+        classes: usize,
+    },
+
+    /// True labels given to a method that must not see them, or missing where it needs them.
+    #[error("{method} {}", if *.oracle { "must not see true labels: build the sample with `Groups::new` or `Groups::batch`" } else { "needs the true label of every row: build the sample with `Groups::oracle`" })]
+    Labels {
+        /// The method.
+        method: Method,
+        /// Whether true labels were given.
+        oracle: bool,
+    },
+
+    /// The user's costs for a method whose derivation fixes its own.
+    #[error(
+        "{method} has costs of its own: a cost matrix goes with csmpu-exact-abs, csmpu-exact-nn or csmpu-exact-ure, which are unbiased for any costs"
+    )]
+    CostsFixed {
+        /// The method.
+        method: Method,
+    },
+
+    /// A number outside its range.
+    #[error("{what} is {value}: it must be {allowed}")]
+    OutOfRange {
+        /// What the number is.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+
+    /// A list of the wrong length.
+    #[error("{what} has {found} entries: {needed} are needed")]
+    Length {
+        /// What the list is.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length needed.
+        needed: usize,
+    },
+
+    /// A bound that needs a bounded non-negative surrogate.
+    #[error(
+        "{surrogate} in form {form} is not bounded in [0, C]: the bound does not hold for it\n\
+         hint: its `sym` form, or sigmoid_prob, tanh_smooth or ramp, are bounded"
+    )]
+    Unbounded {
+        /// The surrogate.
+        surrogate: mpu_loss::Surrogate,
+        /// Its form.
+        form: mpu_loss::Form,
+    },
+
+    /// A failure of the tensor library.
+    #[error("while computing {operation}: {source}")]
+    Tensor {
+        /// What was being computed.
+        operation: &'static str,
+        /// The tensor library's own words.
+        #[source]
+        source: candle_core::Error,
+    },
+}

@@ -1,0 +1,384 @@
+//! An estimator of the risk: a method, a loss and priors, evaluated on scores.
+
+use candle_core::{DType, Tensor};
+use mpu_data::Priors;
+use mpu_loss::{CostMatrix, Logits, Loss, SampleLoss};
+
+use crate::correction::{Correction, Placement};
+use crate::error::{Error, Result};
+use crate::estimators;
+use crate::groups::{Groups, mean};
+use crate::method::Method;
+use crate::supervised;
+use crate::terms::{Combination, RiskTerms, Sensitivity};
+
+/// An estimated risk on tensors: something to call `backward` on, and its parts.
+#[derive(Debug, Clone)]
+pub struct Risk {
+    /// The corrected risk as a scalar tensor whose gradient flows to the scores.
+    pub objective: Tensor,
+    /// Every part of it, in `f64`.
+    pub terms: RiskTerms,
+}
+
+/// An estimated risk in plain `f64`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlainRisk {
+    /// Every part of the risk.
+    pub terms: RiskTerms,
+    /// `∂R/∂f`, row-major like the scores.
+    pub gradient: Vec<f64>,
+}
+
+/// A risk estimator.
+///
+/// Weights are those of the population (the priors) in every batch, and means are over the batch's
+/// members of each group; `csmpu-ref-*` alone weights by shares of the batch.
+///
+/// ```
+/// use candle_core::{Device, Var};
+/// use mpu_data::{ClassCount, MpuLabel::{Labeled, Unlabeled}, Priors};
+/// use mpu_loss::Loss;
+/// use mpu_risk::{Estimator, Groups};
+///
+/// let priors = Priors::from_observed(&[0.3, 0.2])?;
+/// let estimator = Estimator::new("csmpu-exact-nn".parse()?, Loss::default(), priors);
+/// let groups = Groups::new(ClassCount::new(3)?, &[Labeled(0), Labeled(1), Unlabeled])?;
+/// let scores = Var::new(&[[1f32, 0., 0.], [0., 1., 0.], [0., 0., 1.]], &Device::Cpu)?;
+///
+/// let risk = estimator.risk(&scores, &groups)?;
+/// let gradients = risk.objective.backward()?;
+/// assert!(gradients.get(&scores).is_some());
+/// assert!(risk.terms.corrected >= 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimator {
+    method: Method,
+    loss: Loss,
+    priors: Priors,
+    placement: Placement,
+    costs: Option<CostMatrix>,
+}
+
+impl Estimator {
+    /// An estimator with the method's own placement of its correction.
+    pub fn new(method: Method, loss: Loss, priors: Priors) -> Self {
+        Self {
+            method,
+            loss,
+            priors,
+            placement: method.default_placement(),
+            costs: None,
+        }
+    }
+
+    /// Places the correction elsewhere. Methods without a correction are not changed by it.
+    #[must_use]
+    pub fn with_placement(self, placement: Placement) -> Self {
+        Self { placement, ..self }
+    }
+
+    /// Weights mistakes by the user's costs, through the general cost-sensitive one-versus-rest
+    /// loss. Only the exact risk allows it: the paper's own derivation needs its degenerate costs.
+    pub fn with_costs(self, costs: CostMatrix) -> Result<Self> {
+        if !matches!(self.method, Method::CsmpuExact(_)) {
+            return Err(Error::CostsFixed {
+                method: self.method,
+            });
+        }
+        let (priors, classes) = (self.priors.classes().get(), costs.n_classes());
+        if priors != classes {
+            return Err(Error::PriorsMismatch { priors, classes });
+        }
+        Ok(Self {
+            costs: Some(costs),
+            ..self
+        })
+    }
+
+    /// The method.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The binary loss.
+    pub fn loss(&self) -> &Loss {
+        &self.loss
+    }
+
+    /// The class priors.
+    pub fn priors(&self) -> &Priors {
+        &self.priors
+    }
+
+    /// Where the correction is placed.
+    pub fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    /// The risk of an `(n, k)` tensor of scores, on its device, with gradient.
+    ///
+    /// Memory is `O(n·k)`. The per-row losses (`n` numbers) are read back once, to combine the
+    /// group means in `f64`.
+    pub fn risk(&self, scores: &Tensor, groups: &Groups) -> Result<Risk> {
+        let logits = Logits::new(scores)?;
+        self.check(groups)?;
+        groups.check_scores(logits.n_rows(), logits.n_classes())?;
+        let labeled = self.rows(scores, groups.labeled_rows())?;
+        let pool = self.rows(scores, groups.pool_rows())?;
+
+        let own = match &labeled {
+            Some(logits) => Some(self.own_losses(logits, groups.labeled_classes())?),
+            None => None,
+        };
+        let as_negative = match &labeled {
+            Some(logits) if self.uses_labeled_as_negative() => Some(self.as_negative(logits)?),
+            _ => None,
+        };
+        let unlabeled = match &pool {
+            Some(logits) => Some(self.as_negative(logits)?),
+            None => None,
+        };
+        let (terms, slopes) = self.combine(
+            groups,
+            &read(own.as_ref())?,
+            &read(as_negative.as_ref())?,
+            &read(unlabeled.as_ref())?,
+        );
+        let weights = self.row_weights(groups, &slopes);
+        let parts = [
+            (own, weights.own),
+            (as_negative, weights.as_negative),
+            (unlabeled, weights.pool),
+        ];
+        let objective =
+            objective(scores, terms.corrected, parts).map_err(|source| Error::Tensor {
+                operation: "the risk",
+                source,
+            })?;
+        Ok(Risk { objective, terms })
+    }
+
+    /// The risk of row-major scores (`n·k` numbers) in plain `f64`, with its gradient.
+    pub fn plain(&self, scores: &[f64], groups: &Groups) -> Result<PlainRisk> {
+        self.check(groups)?;
+        let k = groups.classes().get();
+        if !scores.len().is_multiple_of(k) {
+            let needed = groups.n_rows() * k;
+            return Err(Error::Length {
+                what: "the scores",
+                found: scores.len(),
+                needed,
+            });
+        }
+        groups.check_scores(scores.len() / k, k)?;
+        if let Some(at) = scores.iter().position(|s| !s.is_finite()) {
+            let (row, column, value) = (at / k, at % k, scores[at]);
+            return Err(mpu_loss::Error::NonFiniteScore { row, column, value }.into());
+        }
+        let row = |r: usize| &scores[r * k..(r + 1) * k];
+        let labeled = || groups.labeled_rows().iter().zip(groups.labeled_classes());
+        let negative_loss = self.negative_loss();
+
+        let own: Vec<f64> = labeled()
+            .map(|(&r, &class)| self.own_loss(row(r), class))
+            .collect::<Result<_>>()?;
+        let negative = |rows: &[usize]| -> Result<Vec<f64>> {
+            rows.iter()
+                .map(|&r| Ok(negative_loss.value(&self.loss, row(r), k - 1)?))
+                .collect()
+        };
+        let as_negative = match self.uses_labeled_as_negative() {
+            true => negative(groups.labeled_rows())?,
+            false => Vec::new(),
+        };
+        let unlabeled = negative(groups.pool_rows())?;
+        let (terms, slopes) = self.combine(groups, &own, &as_negative, &unlabeled);
+        let weights = self.row_weights(groups, &slopes);
+
+        let mut gradient = vec![0.0; scores.len()];
+        for (n, (&r, &class)) in labeled().enumerate() {
+            let into = &mut gradient[r * k..(r + 1) * k];
+            if self.method == Method::Supervised {
+                supervised::add_gradient(row(r), class, weights.own[n], into);
+                continue;
+            }
+            self.labeled_loss()
+                .add_gradient(&self.loss, row(r), class, weights.own[n], into)?;
+            if let Some(&weight) = weights.as_negative.get(n) {
+                negative_loss.add_gradient(&self.loss, row(r), k - 1, weight, into)?;
+            }
+        }
+        for (&r, &weight) in groups.pool_rows().iter().zip(&weights.pool) {
+            let into = &mut gradient[r * k..(r + 1) * k];
+            negative_loss.add_gradient(&self.loss, row(r), k - 1, weight, into)?;
+        }
+        Ok(PlainRisk { terms, gradient })
+    }
+
+    fn check(&self, groups: &Groups) -> Result<()> {
+        let (priors, classes) = (self.priors.classes().get(), groups.classes().get());
+        if priors != classes {
+            return Err(Error::PriorsMismatch { priors, classes });
+        }
+        if self.method.uses_hidden_labels() != groups.is_oracle() {
+            return Err(Error::Labels {
+                method: self.method,
+                oracle: groups.is_oracle(),
+            });
+        }
+        Ok(())
+    }
+
+    /// `L(f, i)` of labelled rows.
+    fn labeled_loss(&self) -> SampleLoss {
+        match (&self.costs, self.method) {
+            (Some(costs), _) => SampleLoss::CostSensitive(costs.clone()),
+            (None, Method::UreOvr | Method::BiasedSuper) => SampleLoss::OneVersusRest,
+            (None, _) => SampleLoss::Csmpu,
+        }
+    }
+
+    /// `L(f, k)` of pool rows, and of labelled rows taken as negative.
+    fn negative_loss(&self) -> SampleLoss {
+        match (&self.costs, self.method) {
+            (Some(costs), _) => SampleLoss::CostSensitive(costs.clone()),
+            (None, Method::UreOvr | Method::BiasedSuper | Method::Area) => {
+                SampleLoss::OneVersusRest
+            }
+            (None, _) => SampleLoss::Csmpu,
+        }
+    }
+
+    fn uses_labeled_as_negative(&self) -> bool {
+        matches!(self.method, Method::CsmpuExact(_) | Method::UreOvr)
+    }
+
+    fn combination(&self, groups: &Groups) -> Combination {
+        let (priors, placement) = (&self.priors, self.placement);
+        match self.method {
+            Method::Csmpu(g) => estimators::csmpu(priors, g, placement),
+            Method::CsmpuExact(g) => estimators::csmpu_exact(priors, g, placement),
+            Method::CsmpuRef(g) => estimators::csmpu_ref(priors, groups, g, placement),
+            Method::UreOvr => estimators::ure_ovr(priors),
+            Method::Area => estimators::area(priors),
+            Method::BiasedSuper => estimators::biased_super(priors),
+            // A plain mean over rows is the sum of group means weighted by shares of the batch.
+            Method::Supervised => {
+                estimators::csmpu_ref(priors, groups, Correction::Ure, Placement::PerTerm)
+            }
+        }
+    }
+
+    fn combine(
+        &self,
+        groups: &Groups,
+        own: &[f64],
+        as_negative: &[f64],
+        unlabeled: &[f64],
+    ) -> (RiskTerms, Sensitivity) {
+        let labeled_as_negative = match as_negative {
+            [] => Vec::new(),
+            values => groups.labeled_means(values),
+        };
+        self.combination(groups).evaluate(
+            groups.labeled_means(own),
+            labeled_as_negative,
+            mean(unlabeled),
+        )
+    }
+
+    /// `∂R/∂(loss of a row)`: the slope of the row's group, shared by its members.
+    fn row_weights(&self, groups: &Groups, slopes: &Sensitivity) -> RowWeights {
+        let share = |slopes: &[f64]| -> Vec<f64> {
+            let member = |&class: &usize| slopes[class] / groups.n_labeled()[class] as f64;
+            groups.labeled_classes().iter().map(member).collect()
+        };
+        RowWeights {
+            own: share(&slopes.labeled),
+            as_negative: match self.uses_labeled_as_negative() {
+                true => share(&slopes.labeled_as_negative),
+                false => Vec::new(),
+            },
+            pool: vec![slopes.pool / groups.n_unlabeled().max(1) as f64; groups.n_unlabeled()],
+        }
+    }
+
+    fn own_loss(&self, scores: &[f64], class: usize) -> Result<f64> {
+        if self.method == Method::Supervised {
+            return Ok(supervised::cross_entropy(scores, class));
+        }
+        Ok(self.labeled_loss().value(&self.loss, scores, class)?)
+    }
+
+    fn own_losses(&self, logits: &Logits, classes: &[usize]) -> Result<Tensor> {
+        if self.method == Method::Supervised {
+            let indices: Vec<u32> = classes.iter().map(|&class| class as u32).collect();
+            return Tensor::new(indices, logits.tensor().device())
+                .and_then(|indices| supervised::cross_entropy_tensor(logits.tensor(), &indices))
+                .map_err(|source| Error::Tensor {
+                    operation: "the cross-entropy",
+                    source,
+                });
+        }
+        Ok(self.labeled_loss().tensor(&self.loss, logits, classes)?)
+    }
+
+    fn as_negative(&self, logits: &Logits) -> Result<Tensor> {
+        let classes = vec![logits.n_classes() - 1; logits.n_rows()];
+        Ok(self.negative_loss().tensor(&self.loss, logits, &classes)?)
+    }
+
+    /// The given rows of the scores; `None` if there are none.
+    fn rows(&self, scores: &Tensor, rows: &[usize]) -> Result<Option<Logits>> {
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let indices: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
+        let selected = Tensor::new(indices, scores.device())
+            .and_then(|indices| scores.contiguous()?.index_select(&indices, 0))
+            .map_err(|source| Error::Tensor {
+                operation: "the rows of a group",
+                source,
+            })?;
+        Ok(Some(Logits::new(&selected)?))
+    }
+}
+
+struct RowWeights {
+    own: Vec<f64>,
+    as_negative: Vec<f64>,
+    pool: Vec<f64>,
+}
+
+/// A scalar of the given value whose slope with respect to each row's loss is that row's weight.
+fn objective<const N: usize>(
+    scores: &Tensor,
+    value: f64,
+    parts: [(Option<Tensor>, Vec<f64>); N],
+) -> candle_core::Result<Tensor> {
+    let mut total = Tensor::full(value, (), scores.device())?.to_dtype(scores.dtype())?;
+    for (losses, weights) in parts {
+        let Some(losses) = losses else { continue };
+        let weights = Tensor::new(weights, scores.device())?.to_dtype(scores.dtype())?;
+        let displacement = (&losses - losses.detach())?;
+        total = (total + (displacement * weights)?.sum_all()?)?;
+    }
+    Ok(total)
+}
+
+/// Per-row losses in `f64`; empty if there are none.
+fn read(losses: Option<&Tensor>) -> Result<Vec<f64>> {
+    let Some(losses) = losses else {
+        return Ok(Vec::new());
+    };
+    losses
+        .detach()
+        .to_dtype(DType::F64)
+        .and_then(|losses| losses.to_vec1())
+        .map_err(|source| Error::Tensor {
+            operation: "the per-row losses",
+            source,
+        })
+}

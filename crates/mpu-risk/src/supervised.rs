@@ -1,0 +1,42 @@
+//! The supervised limit: cross-entropy on true labels that a user of MPU learning does not have.
+
+use candle_core::{D, Tensor};
+
+/// The cross-entropy of one row of scores where the truth is `class`.
+///
+/// ```text
+/// -log softmax(f)_y = log Σ_j e^{f_j} - f_y
+/// ```
+///
+/// The risk is its mean over all rows; the result is a limit, never a competitor.
+#[doc(alias = "eq:risk-supervised")]
+pub(crate) fn cross_entropy(scores: &[f64], class: usize) -> f64 {
+    let (top, sum) = normalizer(scores);
+    top + sum.ln() - scores[class]
+}
+
+/// Adds `weight · (softmax(f) - e_y)` to `gradient`.
+pub(crate) fn add_gradient(scores: &[f64], class: usize, weight: f64, gradient: &mut [f64]) {
+    let (top, sum) = normalizer(scores);
+    for (g, f) in gradient.iter_mut().zip(scores) {
+        *g += weight * (f - top).exp() / sum;
+    }
+    gradient[class] -= weight;
+}
+
+fn normalizer(scores: &[f64]) -> (f64, f64) {
+    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (top, scores.iter().map(|f| (f - top).exp()).sum())
+}
+
+/// [`cross_entropy`] of every row, with gradient: a tensor of length `n`.
+pub(crate) fn cross_entropy_tensor(
+    scores: &Tensor,
+    classes: &Tensor,
+) -> candle_core::Result<Tensor> {
+    let top = scores.detach().max_keepdim(D::Minus1)?;
+    let shifted = scores.broadcast_sub(&top)?;
+    let normalizer = shifted.exp()?.sum_keepdim(D::Minus1)?.log()?;
+    let own = shifted.gather(&classes.unsqueeze(1)?, 1)?;
+    (normalizer - own)?.squeeze(1)
+}

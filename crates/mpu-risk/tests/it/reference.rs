@@ -1,0 +1,174 @@
+//! The objectives written a second time, straight from their definitions: loops over rows, own
+//! surrogates, no shared code with the crate. Everything else is held to this.
+
+use mpu_data::MpuLabel;
+use mpu_loss::{Form, Surrogate};
+use mpu_risk::{Correction, Method, Placement};
+
+/// A binary loss by its printed formula, γ = 1.
+pub(crate) fn ell(surrogate: Surrogate, form: Form, z: f64) -> f64 {
+    let raw = |z: f64| match surrogate {
+        Surrogate::SigmoidProb => 1.0 / (1.0 + z.exp()),
+        Surrogate::Unhinged => 0.5 - 0.5 * z,
+        Surrogate::TanhSmooth => 0.5 - 0.5 * z.tanh(),
+        Surrogate::Hinge => (1.0 - z).max(0.0),
+        Surrogate::Ramp => (1.0 - z).max(0.0).min(1.0),
+        Surrogate::Logistic => (1.0 + (-z).exp()).ln(),
+    };
+    match form {
+        Form::Raw => raw(z),
+        Form::Sym => (0.5 * (raw(z) - raw(-z)) + 0.5).max(0.0).min(1.0),
+    }
+}
+
+/// The paper's per-sample loss of `class`, counted from 0; `k-1` is negative.
+pub(crate) fn paper_loss(ell: &dyn Fn(f64) -> f64, f: &[f64], class: usize) -> f64 {
+    let k = f.len();
+    if class < k - 1 {
+        ell(f[class]) + ell(-f[k - 1])
+    } else {
+        let top = f[..k - 1].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        ell(f[k - 1]) + ell(-top)
+    }
+}
+
+/// The one-versus-rest loss of the baselines.
+pub(crate) fn ovr_loss(ell: &dyn Fn(f64) -> f64, f: &[f64], class: usize) -> f64 {
+    let k = f.len();
+    let mut total = ell(f[class]);
+    for i in 0..k {
+        if i != class {
+            total += ell(-f[i]) / (k as f64 - 1.0);
+        }
+    }
+    total
+}
+
+fn g(correction: Correction, x: f64) -> f64 {
+    match correction {
+        Correction::Ure => x,
+        Correction::Nn => {
+            if x > 0.0 {
+                x
+            } else {
+                0.0
+            }
+        }
+        Correction::Abs => {
+            if x < 0.0 {
+                -x
+            } else {
+                x
+            }
+        }
+    }
+}
+
+/// A sample as lists of score rows.
+pub(crate) struct Lists {
+    pub(crate) labeled: Vec<Vec<Vec<f64>>>,
+    pub(crate) pool: Vec<Vec<f64>>,
+}
+
+impl Lists {
+    pub(crate) fn new(k: usize, rows: &[Vec<f64>], labels: &[MpuLabel]) -> Self {
+        let mut lists = Self {
+            labeled: vec![Vec::new(); k - 1],
+            pool: Vec::new(),
+        };
+        for (row, label) in rows.iter().zip(labels) {
+            match *label {
+                MpuLabel::Labeled(class) => lists.labeled[class].push(row.clone()),
+                MpuLabel::Unlabeled => lists.pool.push(row.clone()),
+            }
+        }
+        lists
+    }
+}
+
+fn average(rows: &[Vec<f64>], loss: impl Fn(&[f64]) -> f64) -> f64 {
+    rows.iter().map(|row| loss(row)).sum::<f64>() / rows.len() as f64
+}
+
+/// The objective of a method on a sample in which every group has rows.
+pub(crate) fn objective(
+    method: Method,
+    placement: Placement,
+    ell: &dyn Fn(f64) -> f64,
+    priors: &[f64],
+    lists: &Lists,
+) -> f64 {
+    let k = priors.len();
+    let (negative, pi_k) = (k - 1, priors[k - 1]);
+    let own = |i: usize| average(&lists.labeled[i], |f| paper_loss(ell, f, i));
+    let correction = method.correction();
+    let inner = if placement == Placement::Outer {
+        Correction::Ure
+    } else {
+        correction
+    };
+    let outer = if placement == Placement::PerTerm {
+        Correction::Ure
+    } else {
+        correction
+    };
+    let n: usize = lists.pool.len() + lists.labeled.iter().map(Vec::len).sum::<usize>();
+    let share = |count: usize| count as f64 / n as f64;
+    match method {
+        Method::Csmpu(_) => {
+            let mu_u = average(&lists.pool, |f| paper_loss(ell, f, negative));
+            let mut total = g(inner, mu_u - 2.0 * (1.0 - pi_k));
+            for i in 0..negative {
+                total += 2.0 * priors[i] * g(inner, own(i));
+            }
+            g(outer, total)
+        }
+        Method::CsmpuExact(_) => {
+            let mut rest = average(&lists.pool, |f| paper_loss(ell, f, negative));
+            let mut total = 0.0;
+            for i in 0..negative {
+                rest -= priors[i] * average(&lists.labeled[i], |f| paper_loss(ell, f, negative));
+                total += priors[i] * own(i);
+            }
+            g(outer, total + g(inner, rest))
+        }
+        Method::CsmpuRef(_) => {
+            let mu_u = average(&lists.pool, |f| paper_loss(ell, f, negative));
+            let mut total = share(lists.pool.len()) * g(inner, mu_u - (1.0 - pi_k));
+            for i in 0..negative {
+                total += share(lists.labeled[i].len()) * own(i);
+            }
+            g(outer, total)
+        }
+        Method::UreOvr => {
+            let mut total = average(&lists.pool, |f| ovr_loss(ell, f, negative));
+            for i in 0..negative {
+                total += priors[i]
+                    * average(&lists.labeled[i], |f| {
+                        ovr_loss(ell, f, i) - ovr_loss(ell, f, negative)
+                    });
+            }
+            total
+        }
+        Method::Area => {
+            let k = k as f64;
+            let mut total = average(&lists.pool, |f| {
+                let rest: f64 = f[..negative].iter().map(|&score| ell(-score)).sum();
+                ell(f[negative]) + rest / (k - 1.0)
+            });
+            for i in 0..negative {
+                let pair = |f: &[f64]| ell(f[i]) + ell(-f[negative]);
+                total += k / (k - 1.0) * priors[i] * average(&lists.labeled[i], pair);
+            }
+            total
+        }
+        Method::BiasedSuper => {
+            let mut total = average(&lists.pool, |f| ovr_loss(ell, f, negative));
+            for i in 0..negative {
+                total += average(&lists.labeled[i], |f| ovr_loss(ell, f, i));
+            }
+            total
+        }
+        Method::Supervised => unreachable!("it has no pool"),
+    }
+}

@@ -1,0 +1,125 @@
+//! Each `configs/*.toml` opens with a comment that says what to run, how long it takes and what to
+//! expect:
+//!
+//! ```text
+//! # command: mpu-cli run configs/table1.toml
+//! # time: 40 minutes on two cores
+//! # expect: accuracy 90 to 92 for csmpu-abs
+//! ```
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{Finding, files};
+
+const KEYS: [&str; 3] = ["command", "time", "expect"];
+
+pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for path in files::entries(&root.join("configs"))? {
+        if files::has_extension(&path, "toml") {
+            let file = files::relative(root, &path);
+            findings.extend(check_header(&file, &files::read(&path)?));
+        }
+    }
+    Ok(findings)
+}
+
+fn check_header(file: &str, text: &str) -> Vec<Finding> {
+    let header: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix('#'))
+        .collect();
+    if header.is_empty() {
+        return vec![
+            Finding::new(file, 1, "the file does not open with a comment header")
+                .hint("begin with lines `# command: …`, `# time: …` and `# expect: …`"),
+        ];
+    }
+    KEYS.iter()
+        .filter_map(|key| check_key(file, &header, key))
+        .collect()
+}
+
+fn check_key(file: &str, header: &[&str], key: &str) -> Option<Finding> {
+    let found = header.iter().enumerate().find_map(|(index, line)| {
+        let value = line.trim().strip_prefix(key)?.strip_prefix(':')?;
+        Some((index + 1, value.trim()))
+    });
+    match found {
+        None => Some(
+            Finding::new(file, 1, format!("the header has no `{key}:` line")).hint(format!(
+                "add `# {key}: …` to the comment that opens the file"
+            )),
+        ),
+        Some((line, "")) => Some(Finding::new(file, line, format!("`{key}:` says nothing"))),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Tree, lines};
+    use super::*;
+
+    const GOOD: &str = "# Smoke test.\n#\n# command: mpu-cli run configs/smoke.toml\n\
+        # time: 20 seconds\n# expect: accuracy above 80\n\nname = \"smoke\"\n";
+
+    fn found(text: &str) -> Vec<String> {
+        let tree = Tree::new(&[("configs/smoke.toml", text)]);
+        lines(&check(tree.root()).unwrap())
+    }
+
+    #[test]
+    fn a_full_header_passes() {
+        assert_eq!(found(GOOD), [""; 0]);
+    }
+
+    #[test]
+    fn no_configs_are_no_fault_and_other_files_are_not_configs() {
+        let tree = Tree::new(&[("configs/README.md", "text")]);
+        assert_eq!(check(tree.root()).unwrap(), []);
+        assert_eq!(check(&tree.root().join("nowhere")).unwrap(), []);
+    }
+
+    #[test]
+    fn a_missing_header_is_found() {
+        let found = found("name = \"smoke\"\n# command: a\n# time: b\n# expect: c\n");
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].starts_with(
+                "configs/smoke.toml:1: the file does not open with a comment header\n  hint: begin"
+            ),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn each_missing_line_is_found() {
+        for key in KEYS {
+            let text: String = GOOD
+                .lines()
+                .filter(|line| !line.contains(&format!("{key}:")))
+                .flat_map(|line| [line, "\n"])
+                .collect();
+            let expected = format!(
+                "configs/smoke.toml:1: the header has no `{key}:` line\n  \
+                 hint: add `# {key}: …` to the comment that opens the file"
+            );
+            assert_eq!(found(&text), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_line_below_the_header_does_not_count() {
+        let text = GOOD.replace("# time: 20 seconds\n", "") + "# time: 20 seconds\n";
+        assert_eq!(found(&text).len(), 1);
+    }
+
+    #[test]
+    fn an_empty_line_is_found() {
+        let text = GOOD.replace("time: 20 seconds", "time:");
+        assert_eq!(found(&text), ["configs/smoke.toml:4: `time:` says nothing"]);
+    }
+}

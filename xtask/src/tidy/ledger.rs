@@ -1,0 +1,328 @@
+//! Each equation has one row in docs/EQUATIONS.md, one home in the code, and a test.
+//!
+//! A ledger table is one whose first column is headed `id`:
+//!
+//! ```text
+//! | id | formula | home | test |
+//! |---|---|---|---|
+//! | `surrogate-hinge` | max(0, 1 - z) | `mpu_loss::surrogate::hinge` | `hinge_by_hand` |
+//! ```
+//!
+//! The home is the one item that carries `#[doc(alias = "eq:surrogate-hinge")]`. A row whose home
+//! is `planned` stands for an equation that has no home yet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::entries::{self, Entry, LEDGER};
+use super::items::Item;
+use super::{Finding, files, items, table, test_fns};
+
+const PREFIX: &str = "eq:";
+
+pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
+    let Some(document) = files::read_if_there(&root.join(LEDGER))? else {
+        return Ok(vec![
+            Finding::new(LEDGER, 1, "the equation ledger is missing")
+                .hint("write a table headed `| id | formula | home | test |`"),
+        ]);
+    };
+    let tables = table::parse(&document);
+    let sources = items::read_crates(root)?;
+    let homes = homes(&sources.items);
+    let tests = test_fns::names(root)?;
+    let mut findings = Vec::new();
+    let mut listed = BTreeMap::new();
+    for entry in entries::read(&tables, &mut findings) {
+        if let Some(first) = listed.get(entry.id) {
+            let what = format!("`{}` is listed twice, first in line {first}", entry.id);
+            findings.push(Finding::new(LEDGER, entry.line, what));
+            continue;
+        }
+        listed.insert(entry.id, entry.line);
+        let homes = homes.get(entry.id).map_or(&[][..], Vec::as_slice);
+        findings.extend(check_home(&entry, homes));
+        findings.extend(check_tests(&entry, &tests));
+    }
+    for (id, homes) in homes.iter().filter(|(id, _)| !listed.contains_key(*id)) {
+        for home in homes {
+            let what = format!(
+                "`{}` is the home of `{id}`, which has no row in {LEDGER}",
+                home.path
+            );
+            findings.push(
+                Finding::new(&home.file, home.line, what)
+                    .hint("add a row for it, or correct the alias"),
+            );
+        }
+    }
+    Ok(findings)
+}
+
+/// The items that carry an equation's alias, by id.
+fn homes(items: &[Item]) -> BTreeMap<&str, Vec<&Item>> {
+    let mut homes: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
+    for item in items {
+        for id in item
+            .aliases
+            .iter()
+            .filter_map(|alias| alias.strip_prefix(PREFIX))
+        {
+            homes.entry(id).or_default().push(item);
+        }
+    }
+    homes
+}
+
+fn check_home(entry: &Entry<'_>, homes: &[&Item]) -> Option<Finding> {
+    let id = entry.id;
+    let places: Vec<String> = homes
+        .iter()
+        .map(|home| format!("`{}` ({}:{})", home.path, home.file, home.line))
+        .collect();
+    let places = places.join(" and ");
+    if entry.is_planned() {
+        return (!homes.is_empty()).then(|| {
+            entry
+                .finding(format!("`{id}` is planned but has a home: {places}"))
+                .hint("name the home and its test in the row")
+        });
+    }
+    let home = match homes {
+        [] => {
+            let what = format!("`{id}` has no home in the code");
+            let hint =
+                format!("add `#[doc(alias = \"{PREFIX}{id}\")]` to the item that computes it");
+            return Some(entry.finding(what).hint(hint));
+        }
+        [home] => home,
+        [..] => {
+            return Some(
+                entry
+                    .finding(format!("`{id}` has {} homes: {places}", homes.len()))
+                    .hint("keep the alias on the item that computes it"),
+            );
+        }
+    };
+    let Some(&named) = table::code_spans(entry.home).first() else {
+        let what = format!("the row of `{id}` names no home");
+        let hint = format!("write `{}`", home.path);
+        return Some(entry.finding(what).hint(hint));
+    };
+    (!leads_to(named, home)).then(|| {
+        entry
+            .finding(format!("the home of `{id}` is {places}, not `{named}`"))
+            .hint("correct the row; modules on the way may be left out of the path")
+    })
+}
+
+/// Whether a path in the ledger means this item. It ends in the item's name and may leave out
+/// modules, as re-exports do, but has nothing that is not on the way to the item.
+fn leads_to(named: &str, home: &Item) -> bool {
+    let mut way = home.path.split("::");
+    let mut segments = named.strip_suffix("()").unwrap_or(named).split("::");
+    last_segment(named) == home.name && segments.all(|segment| way.any(|on_way| on_way == segment))
+}
+
+fn check_tests(entry: &Entry<'_>, tests: &BTreeSet<String>) -> Vec<Finding> {
+    if entry.is_planned() {
+        return Vec::new();
+    }
+    let named = table::code_spans(entry.test);
+    if named.is_empty() {
+        let what = format!("the row of `{}` names no test", entry.id);
+        return vec![
+            entry
+                .finding(what)
+                .hint("name the test function in backticks"),
+        ];
+    }
+    named
+        .into_iter()
+        .filter(|test| !tests.contains(last_segment(test)))
+        .map(|test| {
+            entry.finding(format!(
+                "the test `{test}` of `{}` does not exist",
+                entry.id
+            ))
+        })
+        .collect()
+}
+
+/// `name` of `path::to::name`, brackets of a call left out.
+fn last_segment(path: &str) -> &str {
+    let path = path.strip_suffix("()").unwrap_or(path);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Tree, lines};
+    use super::*;
+
+    const CODE: &str = r#"
+        /// Hinge.
+        #[doc(alias = "eq:hinge")]
+        pub fn hinge() {}
+        pub enum Surrogate {
+            #[doc(alias("eq:ramp", "clipped hinge"))]
+            Ramp,
+        }
+        #[cfg(test)]
+        mod tests {
+            #[doc(alias = "eq:hinge")]
+            fn helper() {}
+            #[test]
+            #[should_panic]
+            fn hinge_by_hand() {}
+            proptest! {
+                #[test]
+                fn ramp_is_bounded(z in -10.0..10.0) {}
+            }
+        }
+    "#;
+
+    const TABLE: &str = "# Equations\n\n| id | formula | home | test |\n|---|---|---|---|\n\
+        | `hinge` | max(0, \\|z\\|) | `mpu_loss::hinge` | `hinge_by_hand`, `paper::all_claims` |\n\
+        | `ramp` | eq. 4 | `mpu_loss::Surrogate::Ramp` | `ramp_is_bounded` |\n\
+        | `area` | eq. 9 | planned | `area_by_hand` |\n\n\
+        | symbol | meaning |\n|---|---|\n| k | classes |\n";
+
+    fn found(ledger: &str, code: &str) -> Vec<String> {
+        let tree = Tree::new(&[
+            (LEDGER, ledger),
+            ("crates/mpu-loss/src/lib.rs", code),
+            ("crates/mpu-loss/tests/it.rs", "mod a;"),
+            ("tests/it/paper.rs", "#[test]\nfn all_claims() {}"),
+        ]);
+        lines(&check(tree.root()).unwrap())
+    }
+
+    fn with_row(row: &str) -> String {
+        TABLE.replace("\n\n| symbol", &format!("\n{row}\n\n| symbol"))
+    }
+
+    #[test]
+    fn a_full_ledger_passes() {
+        assert_eq!(found(TABLE, CODE), [""; 0]);
+    }
+
+    #[test]
+    fn a_missing_ledger_is_found() {
+        let tree = Tree::new(&[("crates/mpu-loss/src/lib.rs", CODE)]);
+        let found = lines(&check(tree.root()).unwrap());
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("docs/EQUATIONS.md:1: the equation ledger is missing\n"));
+    }
+
+    #[test]
+    fn an_equation_without_a_home_is_found() {
+        let code = CODE.replacen("#[doc(alias = \"eq:hinge\")]", "", 1);
+        assert_eq!(
+            found(TABLE, &code),
+            ["docs/EQUATIONS.md:5: `hinge` has no home in the code\n  \
+                 hint: add `#[doc(alias = \"eq:hinge\")]` to the item that computes it"]
+        );
+    }
+
+    #[test]
+    fn two_homes_are_found_and_named() {
+        let code = format!(
+            "{CODE}\nstruct S {{\n#[doc(alias = \"eq:hinge\")]\nh: u8 }}\nimpl S {{ \
+             #[doc(alias = \"eq:hinge\")] fn h2() {{}} }}"
+        );
+        assert_eq!(
+            found(TABLE, &code),
+            ["docs/EQUATIONS.md:5: `hinge` has 3 homes: \
+                 `mpu_loss::hinge` (crates/mpu-loss/src/lib.rs:4) and \
+                 `mpu_loss::S::h` (crates/mpu-loss/src/lib.rs:24) and \
+                 `mpu_loss::S::h2` (crates/mpu-loss/src/lib.rs:25)\n  \
+                 hint: keep the alias on the item that computes it"]
+        );
+    }
+
+    #[test]
+    fn a_doubled_row_is_found() {
+        let ledger =
+            with_row("| `ramp` | eq. 4 | `mpu_loss::Surrogate::Ramp` | `ramp_is_bounded` |");
+        assert_eq!(
+            found(&ledger, CODE),
+            ["docs/EQUATIONS.md:8: `ramp` is listed twice, first in line 6"]
+        );
+    }
+
+    #[test]
+    fn a_home_without_a_row_is_found() {
+        let code = CODE.replace("eq:ramp", "eq:ramp\", \"eq:rump");
+        assert_eq!(
+            found(TABLE, &code),
+            [
+                "crates/mpu-loss/src/lib.rs:7: `mpu_loss::Surrogate::Ramp` is the home of `rump`, \
+                 which has no row in docs/EQUATIONS.md\n  hint: add a row for it, or correct the alias"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_row_that_names_another_home_is_found() {
+        for named in [
+            "mpu_loss::hinges",
+            "mpu_loss::ramp::hinge",
+            "mpu_risk::hinge",
+        ] {
+            assert_eq!(
+                found(&TABLE.replace("mpu_loss::hinge", named), CODE),
+                [format!(
+                    "docs/EQUATIONS.md:5: the home of `hinge` is `mpu_loss::hinge` \
+                     (crates/mpu-loss/src/lib.rs:4), not `{named}`\n  \
+                     hint: correct the row; modules on the way may be left out of the path"
+                )]
+            );
+        }
+        for named in ["Surrogate::Ramp", "mpu_loss::Ramp", "Ramp"] {
+            let ledger = TABLE.replace("mpu_loss::Surrogate::Ramp", named);
+            assert_eq!(found(&ledger, CODE), [""; 0]);
+        }
+        assert_eq!(
+            found(&TABLE.replace("`mpu_loss::hinge`", "mpu_loss::hinge"), CODE),
+            [
+                "docs/EQUATIONS.md:5: the row of `hinge` names no home\n  hint: write `mpu_loss::hinge`"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_planned_equation_with_a_home_is_found() {
+        let code = format!("{CODE}\n#[doc(alias = \"eq:area\")]\nfn area() {{}}\n");
+        assert_eq!(
+            found(TABLE, &code),
+            ["docs/EQUATIONS.md:7: `area` is planned but has a home: \
+                 `mpu_loss::area` (crates/mpu-loss/src/lib.rs:23)\n  \
+                 hint: name the home and its test in the row"]
+        );
+    }
+
+    #[test]
+    fn a_test_that_does_not_exist_is_found() {
+        // `helper` is a function but no test.
+        for name in ["all_clams", "helper"] {
+            assert_eq!(
+                found(&TABLE.replace("paper::all_claims", name), CODE),
+                [format!(
+                    "docs/EQUATIONS.md:5: the test `{name}` of `hinge` does not exist"
+                )]
+            );
+        }
+    }
+
+    #[test]
+    fn a_row_without_a_test_is_found() {
+        assert_eq!(
+            found(&TABLE.replace("`ramp_is_bounded`", "none"), CODE),
+            ["docs/EQUATIONS.md:6: the row of `ramp` names no test\n  \
+                 hint: name the test function in backticks"]
+        );
+    }
+}
