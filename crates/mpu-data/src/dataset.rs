@@ -160,7 +160,11 @@ impl std::fmt::Display for Deviation {
                 part,
                 published,
                 found,
-            } => write!(f, "subset: the {} part has {found} of {published} rows", part.slug()),
+            } => write!(
+                f,
+                "subset: the {} part has {found} of {published} rows",
+                part.slug()
+            ),
             Self::ClassCounts {
                 part,
                 published,
@@ -381,7 +385,11 @@ mod tests {
             found: 14_000,
         });
         assert_eq!(provenance.mark(), Some("subset"));
-        assert!(provenance.deviations[0].to_string().contains("14000 of 73257"));
+        assert!(
+            provenance.deviations[0]
+                .to_string()
+                .contains("14000 of 73257")
+        );
     }
 
     #[test]
@@ -395,7 +403,11 @@ mod tests {
         let provenance = whole(2).provenance().clone();
         assert!(matches!(
             Dataset::new(rows, vec!["a".into()], provenance),
-            Err(Error::ClassOutOfRange { row: 1, found: 5, .. })
+            Err(Error::ClassOutOfRange {
+                row: 1,
+                found: 5,
+                ..
+            })
         ));
     }
 }

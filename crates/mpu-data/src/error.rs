@@ -280,6 +280,9 @@ fn list(paths: &[PathBuf]) -> String {
     if paths.is_empty() {
         return "no folder".to_owned();
     }
-    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     names.join(", ")
 }

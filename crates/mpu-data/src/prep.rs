@@ -85,7 +85,10 @@ fn min_max(features: &Features, rows: &[usize], width: usize) -> Result<(Vec<f64
     }
     let range = |(low, high): (&f64, &f64)| high - low;
     let divisor = low.iter().zip(&high).map(range).collect();
-    let shift = low.iter().map(|&v| if v.is_finite() { v } else { 0.0 }).collect();
+    let shift = low
+        .iter()
+        .map(|&v| if v.is_finite() { v } else { 0.0 })
+        .collect();
     Ok((shift, without_zeros(divisor)))
 }
 
@@ -175,7 +178,9 @@ impl Scaler {
                     return Err(Error::ScalingWidth { fitted, found });
                 }
                 for row in features.values_mut().chunks_exact_mut(self.width) {
-                    for ((value, shift), divisor) in row.iter_mut().zip(&self.shift).zip(&self.divisor) {
+                    for ((value, shift), divisor) in
+                        row.iter_mut().zip(&self.shift).zip(&self.divisor)
+                    {
                         *value = ((f64::from(*value) - shift) / divisor) as f32;
                     }
                 }
@@ -209,8 +214,18 @@ mod tests {
         check(Scaling::Raw, &values, &[0, 1], &values);
         check(Scaling::Div255, &[255.0, 51.0], &[0], &[1.0, 0.2]);
         // The third row is not fitted to, and the second column is constant over the first two.
-        check(Scaling::MinMax, &values, &[0, 1], &[0.0, 0.0, 1.0, 0.0, 2.0, 2.0]);
-        check(Scaling::Standardize, &values, &[0, 1], &[-1.0, 0.0, 1.0, 0.0, 3.0, 2.0]);
+        check(
+            Scaling::MinMax,
+            &values,
+            &[0, 1],
+            &[0.0, 0.0, 1.0, 0.0, 2.0, 2.0],
+        );
+        check(
+            Scaling::Standardize,
+            &values,
+            &[0, 1],
+            &[-1.0, 0.0, 1.0, 0.0, 3.0, 2.0],
+        );
     }
 
     #[test]
@@ -220,10 +235,17 @@ mod tests {
                 let mut features = table(&values);
                 let scaler = scaling.fit(&features, &[0, 1]).unwrap();
                 scaler.apply(&mut features).unwrap();
-                assert!(features.values().iter().all(|v| v.is_finite()), "{scaling:?} {features:?}");
+                assert!(
+                    features.values().iter().all(|v| v.is_finite()),
+                    "{scaling:?} {features:?}"
+                );
             }
             let mut features = table(&[1.0, 2.0]);
-            scaling.fit(&features, &[]).unwrap().apply(&mut features).unwrap();
+            scaling
+                .fit(&features, &[])
+                .unwrap()
+                .apply(&mut features)
+                .unwrap();
             assert!(features.values().iter().all(|v| v.is_finite()));
         }
     }
@@ -232,9 +254,30 @@ mod tests {
     fn wrong_widths_and_missing_numbers_are_refused() {
         let scaler = Scaling::MinMax.fit(&table(&[1.0, 2.0]), &[0]).unwrap();
         let mut wide = Features::new(vec![0.0; 3], Shape::Vector(3)).unwrap();
-        assert_eq!(scaler.apply(&mut wide), Err(Error::ScalingWidth { fitted: 2, found: 3 }));
-        let error = Scaling::MinMax.fit(&table(&[0.0, f32::NAN]), &[0]).unwrap_err();
-        assert!(matches!(error, Error::NotFinite { row: 0, column: 1, .. }));
-        assert!("minmax".parse::<Scaling>().unwrap_err().to_string().contains("\"min-max\""));
+        assert_eq!(
+            scaler.apply(&mut wide),
+            Err(Error::ScalingWidth {
+                fitted: 2,
+                found: 3
+            })
+        );
+        let error = Scaling::MinMax
+            .fit(&table(&[0.0, f32::NAN]), &[0])
+            .unwrap_err();
+        assert!(matches!(
+            error,
+            Error::NotFinite {
+                row: 0,
+                column: 1,
+                ..
+            }
+        ));
+        assert!(
+            "minmax"
+                .parse::<Scaling>()
+                .unwrap_err()
+                .to_string()
+                .contains("\"min-max\"")
+        );
     }
 }

@@ -44,7 +44,12 @@ fn download(id: DatasetId, locations: &Locations, _: &dyn Progress) -> Result<Lo
 
 #[cfg(feature = "fetch")]
 fn download(id: DatasetId, locations: &Locations, progress: &dyn Progress) -> Result<Located> {
-    online::download(id, locations, crate::source::fetch::RetryPolicy::default(), progress)
+    online::download(
+        id,
+        locations,
+        crate::source::fetch::RetryPolicy::default(),
+        progress,
+    )
 }
 
 #[cfg(feature = "fetch")]
@@ -101,7 +106,14 @@ mod online {
         let mut parts = Vec::new();
         for part in card.parts {
             let file = part.hub_file.unwrap_or_default();
-            let path = crate::source::hub::download(&locations.hub, repo, file, &lock_dir, retry, progress)?;
+            let path = crate::source::hub::download(
+                &locations.hub,
+                repo,
+                file,
+                &lock_dir,
+                retry,
+                progress,
+            )?;
             parts.push(LocatedPart {
                 card: part,
                 files: LocatedFiles::Parquet(path),

@@ -257,7 +257,10 @@ mod tests {
     fn names_go_round() {
         for id in DatasetId::ALL {
             assert_eq!(id.slug().parse::<DatasetId>(), Ok(id));
-            assert_eq!(serde_json::to_string(&id).unwrap(), format!("{:?}", id.slug()));
+            assert_eq!(
+                serde_json::to_string(&id).unwrap(),
+                format!("{:?}", id.slug())
+            );
             assert_eq!(id.card().id, id);
         }
     }
@@ -276,7 +279,10 @@ mod tests {
                 panic!("{error}");
             };
             assert_eq!(suggestion.as_deref(), meant, "{typed}");
-            assert_eq!(error.to_string().contains("\nhint: did you mean"), meant.is_some());
+            assert_eq!(
+                error.to_string().contains("\nhint: did you mean"),
+                meant.is_some()
+            );
         }
     }
 
@@ -293,13 +299,20 @@ mod tests {
                 let checksums = part.files.iter().map(|file| file.sha256);
                 for checksum in checksums.chain(part.content) {
                     assert_eq!(checksum.len(), 64, "{id}");
-                    assert!(checksum.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)));
+                    assert!(
+                        checksum
+                            .bytes()
+                            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+                    );
                 }
             }
             let has_test = card.parts.iter().any(|part| part.part == Part::Test);
             assert!(has_test || card.holdout == Holdout::EIGHTY_TWENTY, "{id}");
         }
         let rows = DatasetId::ALL.map(|id| id.card().n_rows());
-        assert_eq!(rows, [70_000, 70_000, 70_000, 9298, 1593, 99_289, 10_992, 5000]);
+        assert_eq!(
+            rows,
+            [70_000, 70_000, 70_000, 9298, 1593, 99_289, 10_992, 5000]
+        );
     }
 }

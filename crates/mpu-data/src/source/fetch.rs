@@ -47,7 +47,9 @@ impl RetryPolicy {
     /// The pause after the `failures`-th failure in a row, counted from 1.
     pub(crate) fn pause(&self, failures: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
-        self.first_pause.saturating_mul(doubled).min(Self::LONGEST_PAUSE)
+        self.first_pause
+            .saturating_mul(doubled)
+            .min(Self::LONGEST_PAUSE)
     }
 }
 
@@ -105,7 +107,9 @@ impl Fetcher {
     pub fn get(&self, job: &Download<'_>, progress: &dyn Progress) -> Result<Outcome> {
         let name = file_name(job.dest);
         let lock_path = beside(job.dest, ".lock");
-        let _lock = Lock::acquire(&lock_path, self.retry.lock_timeout, || progress.waiting(&name))?;
+        let _lock = Lock::acquire(&lock_path, self.retry.lock_timeout, || {
+            progress.waiting(&name)
+        })?;
         if job.dest.is_file() && file_sha256(job.dest)? == job.sha256 {
             return Ok(Outcome::AlreadyHere);
         }
@@ -115,7 +119,9 @@ impl Fetcher {
         if let Err(error) = finish(job, &part) {
             part.remove();
             // What was left of an earlier version may be at fault: once more, from the start.
-            if resumed_from == 0 || !matches!(error, Error::Checksum { .. } | Error::BadBytes { .. }) {
+            if resumed_from == 0
+                || !matches!(error, Error::Checksum { .. } | Error::BadBytes { .. })
+            {
                 return Err(error);
             }
             resumed_from = 0;
@@ -127,7 +133,13 @@ impl Fetcher {
         Ok(Outcome::Transferred { resumed_from })
     }
 
-    fn transfer(&self, job: &Download<'_>, part: &PartFile, name: &str, progress: &dyn Progress) -> Result<()> {
+    fn transfer(
+        &self,
+        job: &Download<'_>,
+        part: &PartFile,
+        name: &str,
+        progress: &dyn Progress,
+    ) -> Result<()> {
         let mut failures = 0;
         loop {
             let before = part.len();
@@ -170,17 +182,25 @@ impl Fetcher {
                 request = request.header(header::IF_RANGE, etag);
             }
         }
-        let response = request.call().map_err(|error| Failure::passing(error.to_string()))?;
+        let response = request
+            .call()
+            .map_err(|error| Failure::passing(error.to_string()))?;
         let (head, mut body) = response.into_parts();
         match head.status.as_u16() {
             200 => {
                 done = 0;
-                part.restart(head.headers.get(header::ETAG).and_then(|tag| tag.to_str().ok()))?;
+                part.restart(
+                    head.headers
+                        .get(header::ETAG)
+                        .and_then(|tag| tag.to_str().ok()),
+                )?;
             }
             206 if range_start(&head.headers) == Some(done) => {}
             206 | 416 => {
                 part.remove();
-                return Err(Failure::passing("the server cannot resume there".to_owned()));
+                return Err(Failure::passing(
+                    "the server cannot resume there".to_owned(),
+                ));
             }
             status @ (408 | 429 | 500..) => {
                 return Err(Failure::Passing {
@@ -192,7 +212,10 @@ impl Fetcher {
                 return Err(Failure::Final(Error::Download {
                     url: job.url.to_owned(),
                     reason: format!("the server answered {status}"),
-                    hint: Some("the address may have moved; the file can be put in place by hand".to_owned()),
+                    hint: Some(
+                        "the address may have moved; the file can be put in place by hand"
+                            .to_owned(),
+                    ),
                 }));
             }
         }
@@ -203,12 +226,17 @@ impl Fetcher {
             part.remove();
             return Err(Failure::Final(Error::Download {
                 url: job.url.to_owned(),
-                reason: format!("the file there has {total} bytes, the published one {}", job.size),
+                reason: format!(
+                    "the file there has {total} bytes, the published one {}",
+                    job.size
+                ),
                 hint: None,
             }));
         }
         progress.started(name, done, total);
-        part.append(&mut body, done, total, job, &mut |done| progress.advanced(name, done))
+        part.append(&mut body, done, total, job, &mut |done| {
+            progress.advanced(name, done)
+        })
     }
 }
 
@@ -225,7 +253,10 @@ enum Failure {
 
 impl Failure {
     fn passing(reason: String) -> Self {
-        Self::Passing { reason, pause: None }
+        Self::Passing {
+            reason,
+            pause: None,
+        }
     }
 }
 
@@ -255,7 +286,9 @@ impl PartFile {
 
     /// The tag, if it is strong: a weak one does not promise the same bytes.
     fn etag(&self) -> Option<String> {
-        fs::read_to_string(&self.etag_path).ok().filter(|tag| tag.starts_with('"'))
+        fs::read_to_string(&self.etag_path)
+            .ok()
+            .filter(|tag| tag.starts_with('"'))
     }
 
     fn restart(&self, etag: Option<&str>) -> Result<()> {
@@ -283,15 +316,21 @@ impl PartFile {
         job: &Download<'_>,
         advanced: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Failure> {
-        let write = |error: std::io::Error| Failure::Final(Error::file("write", &self.path, &error));
-        let mut file = File::options().append(true).open(&self.path).map_err(write)?;
+        let write =
+            |error: std::io::Error| Failure::Final(Error::file("write", &self.path, &error));
+        let mut file = File::options()
+            .append(true)
+            .open(&self.path)
+            .map_err(write)?;
         let mut reader = body.as_reader();
         let mut buffer = vec![0_u8; 1 << 16];
         loop {
             let n_read = match reader.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(n_read) => n_read,
-                Err(error) => return Err(Failure::passing(format!("the transfer was cut: {error}"))),
+                Err(error) => {
+                    return Err(Failure::passing(format!("the transfer was cut: {error}")));
+                }
             };
             // Packed files are smaller than what they unpack to.
             if done + n_read as u64 > job.size {
@@ -334,7 +373,8 @@ fn finish(job: &Download<'_>, part: &PartFile) -> Result<()> {
         .write(true)
         .open(&ready)
         .map_err(|error| Error::file("open", &ready, &error))?;
-    file.sync_all().map_err(|error| Error::file("sync", &ready, &error))?;
+    file.sync_all()
+        .map_err(|error| Error::file("sync", &ready, &error))?;
     fs::rename(&ready, job.dest).map_err(|error| Error::file("rename", &ready, &error))?;
     if let Some(folder) = job.dest.parent()
         && let Ok(folder) = File::open(folder)
@@ -378,17 +418,32 @@ fn file_name(path: &Path) -> String {
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
 }
 
 /// The first byte of `Content-Range: bytes 5-9/10`.
 fn range_start(headers: &HeaderMap) -> Option<u64> {
     let range = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
-    range.strip_prefix("bytes ")?.split('-').next()?.parse().ok()
+    range
+        .strip_prefix("bytes ")?
+        .split('-')
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// `Retry-After` in seconds; dates are not understood.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    let seconds = headers
+        .get(header::RETRY_AFTER)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()?;
     Some(Duration::from_secs(seconds))
 }

@@ -22,7 +22,10 @@ use crate::source::resolve::HubSettings;
 
 /// The Hub's cache folder.
 pub fn cache_dir(settings: &HubSettings) -> PathBuf {
-    settings.cache_dir.clone().unwrap_or_else(hf_hub::resolve_cache_dir)
+    settings
+        .cache_dir
+        .clone()
+        .unwrap_or_else(hf_hub::resolve_cache_dir)
 }
 
 /// The cached copy of a file on the main branch, if there is one. No request is made.
@@ -50,7 +53,10 @@ pub fn download(
         reason,
         hint: None,
     };
-    let lock_path = lock_dir.join(format!("hub--{}.lock", format!("{repo}/{file}").replace('/', "--")));
+    let lock_path = lock_dir.join(format!(
+        "hub--{}.lock",
+        format!("{repo}/{file}").replace('/', "--")
+    ));
     let _lock = Lock::acquire(&lock_path, retry.lock_timeout, || progress.waiting(file))?;
     let client = client(settings, retry).map_err(|error| failed(error.to_string()))?;
     let mut failures = 0;
@@ -77,7 +83,10 @@ pub fn download(
     }
 }
 
-fn client(settings: &HubSettings, retry: &RetryPolicy) -> std::result::Result<HFClientSync, HFError> {
+fn client(
+    settings: &HubSettings,
+    retry: &RetryPolicy,
+) -> std::result::Result<HFClientSync, HFError> {
     let mut builder = HFClient::builder()
         .retry_max_attempts(1)
         .retry_base_delay(retry.first_pause.min(Duration::from_secs(1)));
@@ -125,13 +134,17 @@ fn with_progress(
         });
         for event in events {
             match event {
-                DownloadEvent::Start { total_bytes, .. } => progress.started(file, 0, Some(total_bytes)),
+                DownloadEvent::Start { total_bytes, .. } => {
+                    progress.started(file, 0, Some(total_bytes))
+                }
                 DownloadEvent::Progress { files } => {
                     if let Some(state) = files.last() {
                         progress.advanced(file, state.bytes_completed);
                     }
                 }
-                DownloadEvent::AggregateProgress { bytes_completed, .. } => {
+                DownloadEvent::AggregateProgress {
+                    bytes_completed, ..
+                } => {
                     progress.advanced(file, bytes_completed);
                 }
                 DownloadEvent::Complete => {}
@@ -157,7 +170,11 @@ impl ProgressHandler for Forward {
 /// their SHA-256; small files have another kind of tag and are checked by their rows alone.
 fn check(path: &Path, address: &str) -> Result<()> {
     let blob = fs::canonicalize(path).map_err(|error| Error::file("read", path, &error))?;
-    let tag = blob.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let tag = blob
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     if tag.len() != 64 || !tag.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(());
     }
@@ -169,7 +186,11 @@ fn check(path: &Path, address: &str) -> Result<()> {
         fs::remove_file(broken).map_err(|error| Error::file("remove", broken, &error))?;
     }
     Err(Error::Checksum {
-        file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        file: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
         from: address.to_owned(),
         expected: tag,
         found,

@@ -27,7 +27,8 @@ pub fn read(
     limit: Limit,
 ) -> Result<Rows> {
     limit.check(name, "the file", bytes.len() as u64)?;
-    let broken = |error: &dyn std::fmt::Display| Error::bytes(name, 0, format!("broken Parquet: {error}"));
+    let broken =
+        |error: &dyn std::fmt::Display| Error::bytes(name, 0, format!("broken Parquet: {error}"));
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(|e| broken(&e))?;
     let metadata = file.metadata().file_metadata();
     let n_rows = u64::try_from(metadata.num_rows()).map_err(|e| broken(&e))?;
@@ -57,7 +58,10 @@ pub fn read(
         rows.push_group(&*group, image_column, label_column)?;
     }
     if rows.labels.len() as u64 != n_rows {
-        let problem = format!("{n_rows} rows are announced and {} are there", rows.labels.len());
+        let problem = format!(
+            "{n_rows} rows are announced and {} are there",
+            rows.labels.len()
+        );
         return Err(Error::bytes(name, 0, problem));
     }
     Rows::new(Features::new(rows.values, shape)?, rows.labels)
@@ -73,11 +77,22 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn push_group(&mut self, group: &dyn RowGroupReader, image_column: usize, label_column: usize) -> Result<()> {
-        let images = group.get_column_reader(image_column).map_err(|e| self.broken(&e))?;
-        let labels = group.get_column_reader(label_column).map_err(|e| self.broken(&e))?;
-        let (ColumnReader::ByteArrayColumnReader(mut images), ColumnReader::Int64ColumnReader(mut labels)) =
-            (images, labels)
+    fn push_group(
+        &mut self,
+        group: &dyn RowGroupReader,
+        image_column: usize,
+        label_column: usize,
+    ) -> Result<()> {
+        let images = group
+            .get_column_reader(image_column)
+            .map_err(|e| self.broken(&e))?;
+        let labels = group
+            .get_column_reader(label_column)
+            .map_err(|e| self.broken(&e))?;
+        let (
+            ColumnReader::ByteArrayColumnReader(mut images),
+            ColumnReader::Int64ColumnReader(mut labels),
+        ) = (images, labels)
         else {
             return Err(self.broken(&"columns of unexpected types"));
         };
@@ -89,7 +104,9 @@ impl Builder<'_> {
             let n_images = self.batch(&mut images, &mut image_batch)?;
             let n_labels = self.batch(&mut labels, &mut label_batch)?;
             if n_images != n_labels {
-                return Err(self.broken(&format!("{n_images} images and {n_labels} labels in a batch")));
+                return Err(self.broken(&format!(
+                    "{n_images} images and {n_labels} labels in a batch"
+                )));
             }
             if n_images == 0 {
                 return Ok(());
@@ -101,11 +118,20 @@ impl Builder<'_> {
     }
 
     /// Reads up to a batch of values; a missing value is an error.
-    fn batch<T: DataType>(&self, column: &mut ColumnReaderImpl<T>, out: &mut Vec<T::T>) -> Result<usize> {
+    fn batch<T: DataType>(
+        &self,
+        column: &mut ColumnReaderImpl<T>,
+        out: &mut Vec<T::T>,
+    ) -> Result<usize> {
         let mut definition_levels = Vec::new();
         let mut repetition_levels = Vec::new();
         let (n_records, n_values, _) = column
-            .read_records(BATCH, Some(&mut definition_levels), Some(&mut repetition_levels), out)
+            .read_records(
+                BATCH,
+                Some(&mut definition_levels),
+                Some(&mut repetition_levels),
+                out,
+            )
             .map_err(|e| self.broken(&e))?;
         if n_records != n_values || out.len() != n_values {
             return Err(self.broken(&format!("a missing value after row {}", self.labels.len())));
@@ -115,9 +141,14 @@ impl Builder<'_> {
 
     fn push(&mut self, image: &[u8], label: i64) -> Result<()> {
         let row = self.labels.len();
-        let label = usize::try_from(label).ok().filter(|&label| label < self.n_classes);
+        let label = usize::try_from(label)
+            .ok()
+            .filter(|&label| label < self.n_classes);
         let Some(label) = label else {
-            return Err(self.broken(&format!("a label of row {row} outside 0 to {}", self.n_classes.saturating_sub(1))));
+            return Err(self.broken(&format!(
+                "a label of row {row} outside 0 to {}",
+                self.n_classes.saturating_sub(1)
+            )));
         };
         let taken = (self.values.len() + self.shape.len()) as u64;
         self.limit.check(self.name, "the decoded images", taken)?;
@@ -135,7 +166,12 @@ impl Builder<'_> {
 
 /// The pixels of a PNG of exactly this shape, channel by channel.
 fn decode(image: &[u8], shape: Shape) -> std::result::Result<Vec<f32>, String> {
-    let Shape::Image { channels, height, width } = shape else {
+    let Shape::Image {
+        channels,
+        height,
+        width,
+    } = shape
+    else {
         return Err(format!("shape {shape} is no image"));
     };
     let limits = Limits { bytes: 1 << 20 };
@@ -144,7 +180,11 @@ fn decode(image: &[u8], shape: Shape) -> std::result::Result<Vec<f32>, String> {
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
     let found = (reader.info().width as usize, reader.info().height as usize);
     let (color, _) = reader.output_color_type();
-    let expected = if channels == 1 { ColorType::Grayscale } else { ColorType::Rgb };
+    let expected = if channels == 1 {
+        ColorType::Grayscale
+    } else {
+        ColorType::Rgb
+    };
     if found != (width, height) || color != expected {
         return Err(format!(
             "{}x{} {color:?} where {width}x{height} {expected:?} is expected",
@@ -155,10 +195,18 @@ fn decode(image: &[u8], shape: Shape) -> std::result::Result<Vec<f32>, String> {
     if reader.output_buffer_size() != Some(interleaved.len()) {
         return Err("an unexpected number of bytes".to_owned());
     }
-    reader.next_frame(&mut interleaved).map_err(|error| error.to_string())?;
+    reader
+        .next_frame(&mut interleaved)
+        .map_err(|error| error.to_string())?;
     let mut planar = Vec::with_capacity(interleaved.len());
     for channel in 0..channels {
-        planar.extend(interleaved.iter().skip(channel).step_by(channels).map(|&v| f32::from(v)));
+        planar.extend(
+            interleaved
+                .iter()
+                .skip(channel)
+                .step_by(channels)
+                .map(|&v| f32::from(v)),
+        );
     }
     Ok(planar)
 }
@@ -201,20 +249,30 @@ pub(crate) mod tests {
         let properties = WriterProperties::builder()
             .set_compression(parquet::basic::Compression::SNAPPY)
             .build();
-        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+        let mut writer =
+            SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
         let mut group = writer.next_row_group().unwrap();
         let blobs: Vec<ByteArray> = images.iter().map(|png| png.clone().into()).collect();
         let mut column = group.next_column().unwrap().unwrap();
         let levels = vec![2; blobs.len()];
-        column.typed::<ByteArrayType>().write_batch(&blobs, Some(&levels), None).unwrap();
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&blobs, Some(&levels), None)
+            .unwrap();
         column.close().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
         let levels = vec![1; blobs.len()];
-        column.typed::<ByteArrayType>().write_batch(&[], Some(&levels), None).unwrap();
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&[], Some(&levels), None)
+            .unwrap();
         column.close().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
         let levels = vec![1; labels.len()];
-        column.typed::<Int64Type>().write_batch(labels, Some(&levels), None).unwrap();
+        column
+            .typed::<Int64Type>()
+            .write_batch(labels, Some(&levels), None)
+            .unwrap();
         column.close().unwrap();
         group.close().unwrap();
         writer.into_inner().unwrap()
@@ -249,7 +307,11 @@ pub(crate) mod tests {
 
     #[test]
     fn colour_becomes_planes() {
-        let shape = Shape::Image { channels: 3, height: 1, width: 2 };
+        let shape = Shape::Image {
+            channels: 3,
+            height: 1,
+            width: 2,
+        };
         let file = parquet(&[png(&[1, 2, 3, 4, 5, 6], 2, 1, ColorType::Rgb)], &[0]);
         let rows = read("p", &file, shape, 1, Limit::DEFAULT).unwrap();
         assert_eq!(rows.features.row(0), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
@@ -258,12 +320,24 @@ pub(crate) mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let file = sample();
-        let error = read("p", &file, SMALL, 1, Limit::DEFAULT).unwrap_err().to_string();
+        let error = read("p", &file, SMALL, 1, Limit::DEFAULT)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("a label of row 0"), "{error}");
-        let wide = Shape::Image { channels: 1, height: 3, width: 2 };
-        let error = read("p", &file, wide, 2, Limit::DEFAULT).unwrap_err().to_string();
+        let wide = Shape::Image {
+            channels: 1,
+            height: 3,
+            width: 2,
+        };
+        let error = read("p", &file, wide, 2, Limit::DEFAULT)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("3x2 Grayscale where 2x3"), "{error}");
-        let large = Shape::Image { channels: 1, height: 28, width: 28 };
+        let large = Shape::Image {
+            channels: 1,
+            height: 28,
+            width: 28,
+        };
         assert!(matches!(
             read("p", &file, large, 2, Limit::bytes(2000)),
             Err(Error::TooLarge { .. })

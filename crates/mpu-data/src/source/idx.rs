@@ -50,7 +50,9 @@ pub fn read(name: &str, bytes: &[u8], limit: Limit) -> Result<Idx> {
         .chunks_exact(4)
         .map(|dim| u32::from_be_bytes([dim[0], dim[1], dim[2], dim[3]]) as usize)
         .collect();
-    let claimed = dims.iter().try_fold(1_u64, |n, &dim| n.checked_mul(dim as u64));
+    let claimed = dims
+        .iter()
+        .try_fold(1_u64, |n, &dim| n.checked_mul(dim as u64));
     if claimed != Some(values.len() as u64) {
         return Err(Error::bytes(
             name,
@@ -92,7 +94,11 @@ pub fn read_pair(
             format!("dimensions {:?}: labels have one", labels.dims),
         ));
     }
-    if let Some(row) = labels.values.iter().position(|&c| usize::from(c) >= n_classes) {
+    if let Some(row) = labels
+        .values
+        .iter()
+        .position(|&c| usize::from(c) >= n_classes)
+    {
         return Err(Error::bytes(
             label_name,
             8 + row as u64,
@@ -109,7 +115,10 @@ pub fn read_pair(
         width,
     };
     let features = Features::new(images.values.iter().map(|&v| f32::from(v)).collect(), shape)?;
-    Rows::new(features, labels.values.iter().map(|&c| usize::from(c)).collect())
+    Rows::new(
+        features,
+        labels.values.iter().map(|&c| usize::from(c)).collect(),
+    )
 }
 
 #[cfg(test)]
@@ -134,23 +143,42 @@ mod tests {
         assert_eq!(rows.features.shape().to_string(), "1x1x2");
         assert_eq!(rows.labels, [1, 0]);
         let error = read_pair(("images", &images), ("labels", &labels), 1, Limit::DEFAULT);
-        assert!(error.unwrap_err().to_string().contains("labels: at byte 8: label 1"));
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("labels: at byte 8: label 1")
+        );
     }
 
     #[test]
     fn a_header_that_claims_four_gigabytes_takes_none() {
         let bytes = idx(&[u32::MAX, 1, 1], &[0; 1000]);
         let error = read("train-images", &bytes, Limit::DEFAULT).unwrap_err();
-        assert!(error.to_string().contains("do not account for the 1000 bytes"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("do not account for the 1000 bytes"),
+            "{error}"
+        );
         let overflow = idx(&[u32::MAX; 4], &[0; 10]);
         assert!(read("overflow", &overflow, Limit::DEFAULT).is_err());
     }
 
     #[test]
     fn broken_headers_are_named() {
-        for bytes in [&b""[..], b"\0\0\x08", b"\0\0\x0d\x01", b"\0\0\x08\x09", b"\0\0\x08\x02\0\0"] {
+        for bytes in [
+            &b""[..],
+            b"\0\0\x08",
+            b"\0\0\x0d\x01",
+            b"\0\0\x08\x09",
+            b"\0\0\x08\x02\0\0",
+        ] {
             let error = read("x", bytes, Limit::DEFAULT).unwrap_err();
-            assert!(matches!(error, Error::BadBytes { .. }), "{bytes:?}: {error}");
+            assert!(
+                matches!(error, Error::BadBytes { .. }),
+                "{bytes:?}: {error}"
+            );
         }
         assert!(matches!(
             read("x", &idx(&[100], &[0; 100]), Limit::bytes(50)),

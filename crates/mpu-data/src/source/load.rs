@@ -73,7 +73,10 @@ fn generated(n_rows: usize, seed: Seed) -> Result<(Vec<(Part, Rows)>, Provenance
         folder: None,
         deviations: Vec::new(),
     };
-    Ok((vec![(Part::Whole, waveform::generate(n_rows, seed)?)], provenance))
+    Ok((
+        vec![(Part::Whole, waveform::generate(n_rows, seed)?)],
+        provenance,
+    ))
 }
 
 fn assemble(
@@ -83,7 +86,12 @@ fn assemble(
     holdout: Holdout,
     seed: Seed,
 ) -> Result<TrainTest> {
-    let names = || card.class_names.iter().map(|&name| name.to_owned()).collect();
+    let names = || {
+        card.class_names
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect()
+    };
     let dataset = |rows| Dataset::new(rows, names(), provenance.clone());
     let mut whole: Option<Rows> = None;
     let mut published = (None, None);
@@ -185,7 +193,11 @@ pub fn verify(id: DatasetId, locations: &Locations, limit: Limit) -> Result<Veri
         return Ok(read(&located, limit)?.verification);
     }
     if id != DatasetId::Waveform1 {
-        return Err(acquire::missing(id, locations, "no complete set of files was found"));
+        return Err(acquire::missing(
+            id,
+            locations,
+            "no complete set of files was found",
+        ));
     }
     let rows = waveform::generate(waveform::PUBLISHED_ROWS, Seed(0))?;
     let counts = rows.class_counts(waveform::N_CLASSES);
@@ -264,9 +276,14 @@ type PartContent = (Rows, Vec<FileReport>, Vec<Deviation>);
 
 fn read_part(card: &Card, part: &LocatedPart, limit: Limit) -> Result<PartContent> {
     let (paths, published): (&[PathBuf], Vec<Option<&str>>) = match &part.files {
-        LocatedFiles::Upstream(paths) => {
-            (paths, part.card.files.iter().map(|file| Some(file.sha256)).collect())
-        }
+        LocatedFiles::Upstream(paths) => (
+            paths,
+            part.card
+                .files
+                .iter()
+                .map(|file| Some(file.sha256))
+                .collect(),
+        ),
         LocatedFiles::Parquet(path) => (std::slice::from_ref(path), vec![None]),
     };
     let contents = paths
@@ -284,11 +301,18 @@ fn read_part(card: &Card, part: &LocatedPart, limit: Limit) -> Result<PartConten
                 name: file_name(path),
                 size: bytes.len() as u64,
                 sha256,
-                check: if same { FileCheck::SameBytes } else { FileCheck::Differs },
+                check: if same {
+                    FileCheck::SameBytes
+                } else {
+                    FileCheck::Differs
+                },
             }
         })
         .collect();
-    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     let rows = decode(card, part, &names, &contents, limit)?;
     drop(contents);
 
@@ -306,10 +330,14 @@ fn compare(
 ) -> Vec<Deviation> {
     let counts = rows.class_counts(card.n_classes());
     let same_counts = counts == part.class_counts;
-    let repacked = reports.iter().any(|report| report.check == FileCheck::Differs);
+    let repacked = reports
+        .iter()
+        .any(|report| report.check == FileCheck::Differs);
     let same_rows = repacked
         && same_counts
-        && part.content.is_some_and(|published| content::digest(rows) == published);
+        && part
+            .content
+            .is_some_and(|published| content::digest(rows) == published);
     let mut deviations = Vec::new();
     for (report, published) in reports.iter_mut().zip(published) {
         if report.check == FileCheck::SameBytes {
@@ -369,7 +397,12 @@ fn decode(
         return Err(Error::bytes(
             &names[0],
             0,
-            format!("rows of shape {}: {} has {}", rows.features.shape(), card.id, card.shape),
+            format!(
+                "rows of shape {}: {} has {}",
+                rows.features.shape(),
+                card.id,
+                card.shape
+            ),
         ));
     }
     Ok(rows)
@@ -382,10 +415,16 @@ fn decode_parquet(card: &Card, name: &str, bytes: &[u8], limit: Limit) -> Result
 
 #[cfg(not(feature = "parquet"))]
 fn decode_parquet(_: &Card, name: &str, _: &[u8], _: Limit) -> Result<Rows> {
-    Err(Error::bytes(name, 0, "this build does not read Parquet (feature `parquet`)"))
+    Err(Error::bytes(
+        name,
+        0,
+        "this build does not read Parquet (feature `parquet`)",
+    ))
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name()
-        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }

@@ -5,8 +5,8 @@
 //! itself: flags, dimensions, name, values in column-major order. Little-endian files of real,
 //! dense numeric arrays are read; other variables are skipped.
 //!
-//! Our own reader because the one crate for this format, `matfile`, takes memory for whatever a
-//! header claims and cannot be bounded.
+//! Our own reader because the one crate for this format, `matfile` 0.5, reads SVHN well but unpacks
+//! compressed elements without a limit.
 
 use flate2::read::ZlibDecoder;
 
@@ -62,7 +62,11 @@ const MI_COMPRESSED: u32 = 15;
 /// Reads the numeric variables of a MAT-file. The limit holds for all of them together.
 pub fn read(name: &str, bytes: &[u8], limit: Limit) -> Result<Vec<Variable>> {
     let Some(header) = bytes.get(..HEADER_LEN) else {
-        return Err(Error::bytes(name, 0, "too short for a MAT-file header of 128 bytes"));
+        return Err(Error::bytes(
+            name,
+            0,
+            "too short for a MAT-file header of 128 bytes",
+        ));
     };
     if &header[124..] != b"\x00\x01IM" {
         return Err(Error::bytes(
@@ -85,13 +89,18 @@ pub fn read(name: &str, bytes: &[u8], limit: Limit) -> Result<Vec<Variable>> {
         let variable = match element.kind {
             MI_COMPRESSED => {
                 let mut unpacked = Vec::new();
-                read_within(name, ZlibDecoder::new(element.bytes), Limit::bytes(left), &mut unpacked)
-                    .map_err(|failure| {
-                        failure.into_error(|error| {
-                            let problem = format!("broken zlib data: {error}");
-                            Error::bytes(name, element.offset, problem)
-                        })
-                    })?;
+                read_within(
+                    name,
+                    ZlibDecoder::new(element.bytes),
+                    Limit::bytes(left),
+                    &mut unpacked,
+                )
+                .map_err(|failure| {
+                    failure.into_error(|error| {
+                        let problem = format!("broken zlib data: {error}");
+                        Error::bytes(name, element.offset, problem)
+                    })
+                })?;
                 left -= unpacked.len() as u64;
                 let mut inner = Cursor {
                     name,
@@ -143,13 +152,17 @@ pub fn svhn(name: &str, bytes: &[u8], limit: Limit) -> Result<Rows> {
     for i in 0..n_images {
         let label = y.values.get(i);
         if label.fract() != 0.0 || !(1.0..=10.0).contains(&label) {
-            let problem = format!("label {label} of image {i}: 1 to 10 are allowed, 10 for the digit 0");
+            let problem =
+                format!("label {label} of image {i}: 1 to 10 are allowed, 10 for the digit 0");
             return Err(Error::bytes(name, 0, problem));
         }
         labels.push(label as usize % 10);
     }
     let mut values = vec![0.0; pixels.len()];
-    for (column_major, row_major) in pixels.chunks_exact(PLANE).zip(values.chunks_exact_mut(PLANE)) {
+    for (column_major, row_major) in pixels
+        .chunks_exact(PLANE)
+        .zip(values.chunks_exact_mut(PLANE))
+    {
         for row in 0..SIDE {
             for column in 0..SIDE {
                 row_major[row * SIDE + column] = f32::from(column_major[column * SIDE + row]);
@@ -216,7 +229,11 @@ impl<'a> Cursor<'a> {
             end = end.next_multiple_of(8);
         }
         self.at = (self.at + end).min(self.bytes.len());
-        Ok(Element { kind, bytes, offset })
+        Ok(Element {
+            kind,
+            bytes,
+            offset,
+        })
     }
 }
 
@@ -239,7 +256,11 @@ fn matrix(name: &str, element: &Element<'_>) -> Result<Option<Variable>> {
         return Err(Error::bytes(name, flags.offset, "array flags are missing"));
     };
     if flags.kind != MI_UINT32 {
-        return Err(Error::bytes(name, flags.offset, "array flags must be of type 6"));
+        return Err(Error::bytes(
+            name,
+            flags.offset,
+            "array flags must be of type 6",
+        ));
     }
     if !(FIRST_NUMERIC_CLASS..=LAST_NUMERIC_CLASS).contains(&class) || flag_bits & COMPLEX != 0 {
         return Ok(None);
@@ -294,4 +315,152 @@ fn numbers(element: &Element<'_>) -> Option<Values> {
         9 => convert(bytes, f64::from_le_bytes),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn element(kind: u32, bytes: &[u8]) -> Vec<u8> {
+        let mut out = [kind.to_le_bytes(), (bytes.len() as u32).to_le_bytes()].concat();
+        out.extend(bytes);
+        out.resize(out.len().next_multiple_of(8), 0);
+        out
+    }
+
+    /// A small element: the size and up to four bytes in eight.
+    fn small(kind: u32, bytes: &[u8]) -> Vec<u8> {
+        let mut out = (kind | (bytes.len() as u32) << 16).to_le_bytes().to_vec();
+        out.extend(bytes);
+        out.resize(8, 0);
+        out
+    }
+
+    fn variable(name: &str, class: u8, dims: &[usize], values: Vec<u8>) -> Vec<u8> {
+        let dims: Vec<u8> = dims
+            .iter()
+            .flat_map(|&dim| (dim as u32).to_le_bytes())
+            .collect();
+        let parts = [
+            element(MI_UINT32, &[class, 0, 0, 0, 0, 0, 0, 0]),
+            element(MI_INT32, &dims),
+            small(MI_INT8, name.as_bytes()),
+            values,
+        ];
+        element(MI_MATRIX, &parts.concat())
+    }
+
+    fn compressed(element: &[u8]) -> Vec<u8> {
+        let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(element).unwrap();
+        let bytes = packer.finish().unwrap();
+        let tag = [
+            MI_COMPRESSED.to_le_bytes(),
+            (bytes.len() as u32).to_le_bytes(),
+        ]
+        .concat();
+        [tag, bytes].concat()
+    }
+
+    fn file(variables: &[Vec<u8>]) -> Vec<u8> {
+        let mut out = vec![b' '; 124];
+        out.extend(b"\x00\x01IM");
+        out.extend(variables.concat());
+        out
+    }
+
+    const U8_CLASS: u8 = 9;
+    const F64_CLASS: u8 = 6;
+    const CHAR_CLASS: u8 = 4;
+
+    /// A compressed array of bytes, a plain one of doubles, and one that is skipped.
+    pub(crate) fn sample(dims: &[usize]) -> Vec<u8> {
+        let n: usize = dims.iter().product();
+        let bytes: Vec<u8> = (0..n).map(|i| i as u8).collect();
+        let doubles: Vec<u8> = [1.0_f64, -2.5]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        file(&[
+            compressed(&variable("b", U8_CLASS, dims, element(MI_UINT8, &bytes))),
+            variable("d", F64_CLASS, &[2, 1], element(9, &doubles)),
+            variable("c", CHAR_CLASS, &[1, 2], element(4, b"a\0b\0")),
+        ])
+    }
+
+    /// Image `n` has the value of its row, column and channel; labels are 10, 1, 2, …
+    pub(crate) fn svhn_sample(n_images: usize) -> Vec<u8> {
+        let mut pixels = Vec::new();
+        for _ in 0..n_images {
+            for channel in 0..3_u8 {
+                for column in 0..32_u8 {
+                    pixels.extend((0..32_u8).map(|row| row + 2 * column + 50 * channel));
+                }
+            }
+        }
+        let labels: Vec<u8> = (0..n_images)
+            .map(|i| if i == 0 { 10 } else { i as u8 })
+            .collect();
+        let x = variable(
+            "X",
+            U8_CLASS,
+            &[32, 32, 3, n_images],
+            element(MI_UINT8, &pixels),
+        );
+        let y = variable("y", U8_CLASS, &[n_images, 1], small(MI_UINT8, &labels));
+        file(&[compressed(&x), compressed(&y)])
+    }
+
+    #[test]
+    fn numeric_variables_are_read() {
+        let variables = read("m", &sample(&[4, 3]), Limit::DEFAULT).unwrap();
+        assert_eq!(variables.len(), 2);
+        assert_eq!(
+            (&*variables[0].name, &variables[0].dims[..]),
+            ("b", &[4, 3][..])
+        );
+        assert_eq!(variables[0].values, Values::U8((0..12).collect()));
+        assert_eq!(variables[1].values, Values::F64(vec![1.0, -2.5]));
+    }
+
+    #[test]
+    fn columns_become_rows_and_ten_becomes_zero() {
+        let rows = svhn("s", &svhn_sample(2), Limit::DEFAULT).unwrap();
+        assert_eq!(rows.labels, [0, 1]);
+        // Channel 1, row 3, column 5.
+        assert_eq!(rows.features.row(1)[1024 + 3 * 32 + 5], 3.0 + 10.0 + 50.0);
+    }
+
+    #[test]
+    fn claims_and_bombs_are_refused() {
+        let bomb = file(&[compressed(&vec![0; 30 << 20])]);
+        assert!(bomb.len() < 1 << 18);
+        let error = read("bomb", &bomb, Limit::bytes(1 << 20)).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+
+        let claim = variable(
+            "b",
+            U8_CLASS,
+            &[65_536, 65_536],
+            element(MI_UINT8, &[1, 2, 3]),
+        );
+        let error = read("claim", &file(&[claim]), Limit::DEFAULT)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("[65536, 65536] and 3 values"), "{error}");
+
+        let mut cut = sample(&[4, 3]);
+        cut.truncate(cut.len() - 20);
+        assert!(read("cut", &cut, Limit::DEFAULT).is_err());
+        let error = read("hdf", &[0; 200], Limit::DEFAULT)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("-v7.3"), "{error}");
+        let error = svhn("s", &sample(&[2, 2]), Limit::DEFAULT)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("no numeric variable \"X\""), "{error}");
+    }
 }

@@ -84,7 +84,11 @@ impl Locations {
             data_dir: path("MPU_DATA_DIR"),
             cache_dir: path("MPU_CACHE_DIR").unwrap_or_else(|| user_cache().join("mpu")),
             debian_dir: PathBuf::from(Self::DEBIAN_DIR),
-            network: if offline { Network::Offline } else { Network::Online },
+            network: if offline {
+                Network::Offline
+            } else {
+                Network::Online
+            },
             hub: HubSettings::default(),
         }
     }
@@ -173,7 +177,10 @@ fn in_folder(card: &'static Card, origin: Origin, folder: PathBuf) -> Option<Loc
             .map(|file| {
                 let packed = folder.join(file.name);
                 let unpacked = file.name.strip_suffix(".gz").map(|name| folder.join(name));
-                [Some(packed), unpacked].into_iter().flatten().find(|path| path.is_file())
+                [Some(packed), unpacked]
+                    .into_iter()
+                    .flatten()
+                    .find(|path| path.is_file())
             })
             .collect();
         let files = upstream.map(LocatedFiles::Upstream).or_else(|| {
@@ -312,7 +319,10 @@ mod tests {
     fn waveform_is_always_here_and_tokens_are_not_shown() {
         let mut locations = Locations::offline_in(Path::new("/nowhere"));
         let waveform = status(DatasetId::Waveform1, &locations);
-        assert_eq!((waveform.here, &*waveform.source), (Some(Origin::Generated), "generator"));
+        assert_eq!(
+            (waveform.here, &*waveform.source),
+            (Some(Origin::Generated), "generator")
+        );
         locations.hub.token = Some("hf_secret".into());
         assert!(!format!("{locations:?}").contains("secret"));
     }

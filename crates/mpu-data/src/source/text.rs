@@ -21,7 +21,12 @@ pub enum Layout {
 
 impl Layout {
     /// Every layout.
-    pub const ALL: [Self; 4] = [Self::ZipCode, Self::Semeion, Self::Pendigits, Self::Waveform];
+    pub const ALL: [Self; 4] = [
+        Self::ZipCode,
+        Self::Semeion,
+        Self::Pendigits,
+        Self::Waveform,
+    ];
 
     /// The shape of a row.
     pub fn shape(self) -> Shape {
@@ -87,7 +92,11 @@ pub fn read(name: &str, bytes: &[u8], layout: Layout, limit: Limit) -> Result<Ro
         }
     }
     if rows.labels.is_empty() {
-        return Err(Error::bytes(name, bytes.len() as u64, "no row in the whole file"));
+        return Err(Error::bytes(
+            name,
+            bytes.len() as u64,
+            "no row in the whole file",
+        ));
     }
     Rows::new(Features::new(rows.values, layout.shape())?, rows.labels)
 }
@@ -112,7 +121,10 @@ impl Builder<'_> {
         let n_features = self.layout.shape().len();
         let (features, class) = match self.layout {
             Layout::ZipCode => (&fields[1..], self.class(line, fields[0])?),
-            Layout::Semeion => (&fields[..n_features], self.one_hot(line, &fields[n_features..])?),
+            Layout::Semeion => (
+                &fields[..n_features],
+                self.one_hot(line, &fields[n_features..])?,
+            ),
             Layout::Pendigits | Layout::Waveform => {
                 (&fields[..n_features], self.class(line, fields[n_features])?)
             }
@@ -198,10 +210,22 @@ mod tests {
     fn a_bad_field_is_named_with_its_line() {
         let row = format!("{}2\n", "-0.25,".repeat(21));
         for (bad, expected) in [
-            (format!("{row}1,2\n"), "line 2: found \"2 fields\" where a row of 22 fields"),
-            (format!("{row}{}3\n", "0,".repeat(21)), "found \"3\" where a class from 0 to 2"),
-            (format!("{row}{}1.5\n", "0,".repeat(21)), "where a class from 0 to 2"),
-            (format!("{row}{}x,1\n", "0,".repeat(20)), "line 2: found \"x\" where a number"),
+            (
+                format!("{row}1,2\n"),
+                "line 2: found \"2 fields\" where a row of 22 fields",
+            ),
+            (
+                format!("{row}{}3\n", "0,".repeat(21)),
+                "found \"3\" where a class from 0 to 2",
+            ),
+            (
+                format!("{row}{}1.5\n", "0,".repeat(21)),
+                "where a class from 0 to 2",
+            ),
+            (
+                format!("{row}{}x,1\n", "0,".repeat(20)),
+                "line 2: found \"x\" where a number",
+            ),
             (format!("{row}{}nan,1\n", "0,".repeat(20)), "where a number"),
             ("\n\n".to_owned(), "no row in the whole file"),
         ] {

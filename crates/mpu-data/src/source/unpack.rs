@@ -231,7 +231,7 @@ fn next_group(group_start: usize, position: usize, width: u32) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::Write;
 
     use super::*;
@@ -267,38 +267,41 @@ mod tests {
         assert!(matches!(error, Error::BadBytes { .. }), "{error}");
     }
 
-    /// A `compress` of the plainest kind: every byte is its own 9-bit code until the table would
-    /// need wider codes, then the table is cleared.
-    fn compress_literally(bytes: &[u8]) -> Vec<u8> {
-        let mut codes: Vec<usize> = Vec::new();
-        for chunk in bytes.chunks(200) {
-            if !codes.is_empty() {
-                codes.push(256);
-                while !codes.len().is_multiple_of(8) {
-                    codes.push(0); // padding that a reader skips
-                }
-            }
-            codes.extend(chunk.iter().map(|&byte| usize::from(byte)));
-        }
-        let mut out = vec![0_u8; (codes.len() * 9).div_ceil(8)];
-        for (i, code) in codes.iter().enumerate() {
-            for bit in 0..9 {
-                out[(i * 9 + bit) / 8] |= ((code >> bit & 1) as u8) << ((i * 9 + bit) % 8);
-            }
-        }
-        [&[0x1f, 0x9d, 0x90][..], &out].concat()
+    /// What `compress` (ncompress 4.2.4.6) made of the 700 bytes below; the codes grow from 9 to 10
+    /// bits on the way.
+    const PACKED: &str = "\
+        1f9d9061d0989963078e98306ee6b8b913e60d9d3864cad42113a6cd1b3470dc8c3913264d1a3b63eca04173\
+        a74c18366dcab04943e70e9c3b76d6b8491307ce993566e0d86c93664e9d3673e294e12890a041840a193a84\
+        2891a2458c1a397a042992a449942a59ba842993a64d9c3acff0f4095428d181050f265cd8f061c489152f66\
+        dcd8f163c891254fa65cd9f265cc99356fe6dcd9f367d0a101d11e5dabd46dd3b850e94ebd6b556fd6be5c01\
+        7f1d2cb67059c445d32265bbf4ad53b951eb52c57b75af56bf5d0383254cf6f059a36a93b6650af7e95ca976\
+        abe6c5ca77eb5faf82c38e356c3631eed18d799f8e0c7c7565e2af33239fddb976f3d08b75977eec3bf564e1\
+        ad2f1b8fbd59b967dbce4533de6d1af26fd59487bbc67c5c36e7e59fdd269f788ef5869a64c1b1665971b069\
+        961c6dcc81a6586e";
+
+    pub(crate) fn compressed_by_ncompress() -> Vec<u8> {
+        let digit = |i: usize| u8::from_str_radix(&PACKED[i..i + 2], 16).unwrap();
+        (0..PACKED.len()).step_by(2).map(digit).collect()
     }
 
     #[test]
     fn compress_files_open() {
-        let text: Vec<u8> = (0..1000_u32).map(|i| (i * 7 % 251) as u8).collect();
-        let packed = compress_literally(&text);
+        let text: Vec<u8> = (0..700)
+            .map(|i| 97 + ((i * i * 7 + i / 3) % 23) as u8)
+            .collect();
+        let packed = compressed_by_ncompress();
         assert_eq!(unlzw("a.Z", &packed, Limit::DEFAULT).unwrap(), text);
         assert!(matches!(
             unlzw("a.Z", &packed, Limit::bytes(10)),
             Err(Error::TooLarge { .. })
         ));
-        for bad in [&b""[..], b"\x1f\x9d", b"\x1f\x8b\x90", b"\x1f\x9d\x9f", b"\x1f\x9d\x90\xff\xff"] {
+        for bad in [
+            &b""[..],
+            b"\x1f\x9d",
+            b"\x1f\x8b\x90",
+            b"\x1f\x9d\x9f",
+            b"\x1f\x9d\x90\xff\xff",
+        ] {
             assert!(unlzw("bad.Z", bad, Limit::DEFAULT).is_err(), "{bad:?}");
         }
     }

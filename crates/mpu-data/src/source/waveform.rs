@@ -110,9 +110,15 @@ mod tests {
                 let column = members.iter().map(|row| row[attribute - 1] as f64);
                 let mean = column.clone().sum::<f64>() / n;
                 let variance = column.map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-                assert!((mean - (h_a + h_b) / 2.0).abs() < 0.06, "{class} {attribute}: mean {mean}");
+                assert!(
+                    (mean - (h_a + h_b) / 2.0).abs() < 0.06,
+                    "{class} {attribute}: mean {mean}"
+                );
                 let expected = 1.0 + (h_a - h_b).powi(2) / 12.0;
-                assert!((variance / expected - 1.0).abs() < 0.06, "{class} {attribute}: variance {variance}");
+                assert!(
+                    (variance / expected - 1.0).abs() < 0.06,
+                    "{class} {attribute}: variance {variance}"
+                );
             }
         }
     }
@@ -120,7 +126,10 @@ mod tests {
     #[test]
     fn bits_are_the_same_on_every_machine() {
         let rows = generate(2, Seed(42)).unwrap();
-        let bits: Vec<u32> = rows.features.row(1)[..3].iter().map(|v| v.to_bits()).collect();
+        let bits: Vec<u32> = rows.features.row(1)[..3]
+            .iter()
+            .map(|v| v.to_bits())
+            .collect();
         // The same from an independent ChaCha8 and the formula in Python.
         assert_eq!(rows.labels, [2, 2]);
         assert_eq!(bits, [3_200_342_715, 3_213_097_346, 3_215_512_533]);

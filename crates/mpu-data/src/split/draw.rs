@@ -47,7 +47,10 @@ mod tests {
             counts[below(7, &mut rng) as usize] += 1;
         }
         // Six degrees of freedom: 22.5 is exceeded once in a thousand.
-        let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - 1e4).powi(2) / 1e4).sum();
+        let chi2: f64 = counts
+            .iter()
+            .map(|&c| (f64::from(c) - 1e4).powi(2) / 1e4)
+            .sum();
         assert!(chi2 < 22.5, "{counts:?}");
         assert_eq!(below(1, &mut rng), 0);
         assert!(below(u64::MAX, &mut rng) < u64::MAX);
@@ -66,7 +69,10 @@ mod tests {
         }
         assert_eq!(counts.len(), 24);
         // 23 degrees of freedom: 49.7 is exceeded once in a thousand.
-        let chi2: f64 = counts.values().map(|&c| (f64::from(c) - 1e3).powi(2) / 1e3).sum();
+        let chi2: f64 = counts
+            .values()
+            .map(|&c| (f64::from(c) - 1e3).powi(2) / 1e3)
+            .sum();
         assert!(chi2 < 49.7, "{chi2}");
     }
 

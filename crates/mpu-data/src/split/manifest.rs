@@ -119,7 +119,11 @@ impl Split {
         for labels in [train_labels, test_labels] {
             if let Some(row) = labels.iter().position(|&label| label >= n_classes) {
                 let found = labels[row];
-                return Err(Error::ClassOutOfRange { row, found, n_classes });
+                return Err(Error::ClassOutOfRange {
+                    row,
+                    found,
+                    n_classes,
+                });
             }
         }
         let plan = Plan::new(spec, &count_classes(train_labels, n_classes))?;
@@ -151,9 +155,8 @@ impl Split {
         let (labeled, validation_labeled, pool_by_class, validation_pool) =
             hold_out(spec, labeled, pool_by_class);
         let priors = proportions(pool_by_class.iter().map(Vec::len))?;
-        let sizes = (0..=negative).map(|class| {
-            pool_by_class[class].len() + labeled.get(class).map_or(0, Vec::len)
-        });
+        let sizes = (0..=negative)
+            .map(|class| pool_by_class[class].len() + labeled.get(class).map_or(0, Vec::len));
         let sample_priors = proportions(sizes)?;
         let (test, test_dropped) = test_group(test_labels, &plan.mpu_class);
         let pool = merge(&pool_by_class);

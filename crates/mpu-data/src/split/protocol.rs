@@ -130,7 +130,11 @@ impl SplitSpec {
             })
         };
         if !(self.prior > 0.0 && self.prior < 1.0) {
-            return setting("prior", self.prior.to_string(), "more than 0 and less than 1");
+            return setting(
+                "prior",
+                self.prior.to_string(),
+                "more than 0 and less than 1",
+            );
         }
         if !(0.0..1.0).contains(&self.validation_share) {
             let value = self.validation_share.to_string();
@@ -214,10 +218,16 @@ impl Plan {
         spec.check(class_counts.len())?;
         let negative = spec.classes.negative();
         if let Some(class) = class_counts.iter().take(negative).position(|&n| n == 0) {
-            return Err(infeasible(format!("class {class} has no training row"), None));
+            return Err(infeasible(
+                format!("class {class} has no training row"),
+                None,
+            ));
         }
         if class_counts[negative..].iter().all(|&n| n == 0) {
-            return Err(infeasible("there is no negative training row".to_owned(), None));
+            return Err(infeasible(
+                "there is no negative training row".to_owned(),
+                None,
+            ));
         }
         let plan = match spec.protocol {
             Protocol::FirstK => Self::first_k(spec, class_counts),
@@ -350,7 +360,11 @@ fn label_out_of(sampled: &[usize], fraction: f64) -> (Vec<usize>, Vec<usize>) {
         .iter()
         .map(|&n| (n as f64 * fraction).floor() as usize)
         .collect();
-    let labeled = sampled.iter().zip(&pool).map(|(n, pooled)| n - pooled).collect();
+    let labeled = sampled
+        .iter()
+        .zip(&pool)
+        .map(|(n, pooled)| n - pooled)
+        .collect();
     (pool, labeled)
 }
 

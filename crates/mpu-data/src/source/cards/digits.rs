@@ -32,7 +32,7 @@ static USPS_PARTS: [PartCard; 2] = [
             "66ebf231ab51f2cf6ac1a892d0f98ccffee1079d7a5db638c1f11f366046ca16",
         )],
         class_counts: &[1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644],
-        content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+        content: Some("17e7670d0f93b8cd9aa341bdcb616486a95c77e259c57469d434d2702b646aaf"),
         hub_file: None,
     },
     PartCard {
@@ -44,7 +44,7 @@ static USPS_PARTS: [PartCard; 2] = [
             "8dacc3c6e136af6c3488de9e5113a7daf140c8c2f1f0b61c54ee02f03f1a962f",
         )],
         class_counts: &[359, 264, 198, 166, 200, 160, 170, 147, 166, 177],
-        content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+        content: Some("c44e005e44f3227fd06e17c7d0eddc31083a6d2c58378737801bc9db5478e60b"),
         hub_file: None,
     },
 ];
@@ -73,7 +73,7 @@ static SEMEION_PARTS: [PartCard; 1] = [PartCard {
         "f43228ae3da5ea6a3c95069d53450b86166770e3b719dcc333182128fe08d4b1",
     )],
     class_counts: &[161, 162, 159, 159, 161, 159, 161, 158, 155, 158],
-    content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+    content: Some("4edbc6376013f2f4a6a44f81e5dcf02039a0cc02b2435385a1c41aec130fa1f0"),
     hub_file: None,
 }];
 

@@ -37,7 +37,7 @@ static MNIST_PARTS: [PartCard; 2] = [
             ),
         ],
         class_counts: &[5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949],
-        content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+        content: Some("5edad0ca5c242c804cd005b6eb7e69c176256d93b746876a66c3f70a42d0ffa0"),
         hub_file: Some("mnist/train-00000-of-00001.parquet"),
     },
     PartCard {
@@ -56,7 +56,7 @@ static MNIST_PARTS: [PartCard; 2] = [
             ),
         ],
         class_counts: &[980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009],
-        content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+        content: Some("02416241d2b5694517dd54383cbb282bfb24a37222286ca523e53923b77811d0"),
         hub_file: Some("mnist/test-00000-of-00001.parquet"),
     },
 ];
@@ -104,7 +104,7 @@ static FASHION_MNIST_PARTS: [PartCard; 2] = [
             ),
         ],
         class_counts: &[6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000],
-        content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+        content: Some("d898e655099b7bee05a3e5286d980294bb742a6ebd4bd7a02ff6e01c191d20c7"),
         hub_file: Some("fashion_mnist/train-00000-of-00001.parquet"),
     },
     PartCard {
@@ -123,7 +123,7 @@ static FASHION_MNIST_PARTS: [PartCard; 2] = [
             ),
         ],
         class_counts: &[1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000],
-        content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+        content: Some("ea93c5549c21f695d27c051fce985fe320b3a2f8744f7a2b1d2c82476fbb98ca"),
         hub_file: Some("fashion_mnist/test-00000-of-00001.parquet"),
     },
 ];
@@ -160,7 +160,7 @@ static KMNIST_PARTS: [PartCard; 2] = [
             ),
         ],
         class_counts: &[6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000],
-        content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+        content: Some("7344a9b73341dfbeab6fdd6bd99c04f29befff0d5ccaa1a807fe99d2fdceea83"),
         hub_file: Some("kmnist/train-00000-of-00001.parquet"),
     },
     PartCard {
@@ -179,7 +179,7 @@ static KMNIST_PARTS: [PartCard; 2] = [
             ),
         ],
         class_counts: &[1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000],
-        content: Some("0000000000000000000000000000000000000000000000000000000000000000"),
+        content: Some("c23185fb321ac5bfbc6cad94cbdf96227fe61b3a34e1d0f30501295f1f8a4ab6"),
         hub_file: Some("kmnist/test-00000-of-00001.parquet"),
     },
 ];

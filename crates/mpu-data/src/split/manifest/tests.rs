@@ -69,7 +69,13 @@ fn any_spec() -> impl Strategy<Value = (SplitSpec, Vec<usize>)> {
     let counts = prop::collection::vec(10_usize..80, 3..7);
     let scenario = prop::sample::select(Scenario::ALL.to_vec());
     let protocol = prop::sample::select(Protocol::ALL.to_vec());
-    let numbers = (0.15_f64..0.85, 0.0_f64..0.4, 0.2_f64..0.8, any::<u64>(), 2_usize..7);
+    let numbers = (
+        0.15_f64..0.85,
+        0.0_f64..0.4,
+        0.2_f64..0.8,
+        any::<u64>(),
+        2_usize..7,
+    );
     (counts, scenario, protocol, numbers).prop_map(
         |(counts, scenario, protocol, (prior, validation_share, fraction, seed, k))| {
             let free = (protocol, scenario) != (Protocol::FirstK, Scenario::CaseControl);

@@ -2,7 +2,13 @@ use super::*;
 
 const MNIST: [usize; 10] = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949];
 
-fn plan(protocol: Protocol, scenario: Scenario, k: usize, prior: f64, counts: &[usize]) -> Result<Plan> {
+fn plan(
+    protocol: Protocol,
+    scenario: Scenario,
+    k: usize,
+    prior: f64,
+    counts: &[usize],
+) -> Result<Plan> {
     let mut spec = SplitSpec::new(protocol, ClassCount::new(k).unwrap(), prior, Seed(0));
     spec.scenario = scenario;
     Plan::new(&spec, counts)
@@ -15,7 +21,10 @@ fn first_k_follows_the_formula() {
     assert_eq!(plan.negatives, 6131);
     assert_eq!(plan.pool, [2043; 3]);
     assert_eq!(plan.labeled, [5923 - 2043, 6742 - 2043, 5958 - 2043]);
-    assert_eq!(plan.mpu_class[..5], [Some(0), Some(1), Some(2), Some(3), None]);
+    assert_eq!(
+        plan.mpu_class[..5],
+        [Some(0), Some(1), Some(2), Some(3), None]
+    );
     assert_eq!(plan.notes, []);
 }
 
@@ -24,10 +33,26 @@ fn first_k_follows_the_formula() {
 #[test]
 fn first_k_keeps_a_fifth_of_the_negatives_where_it_must() {
     let reduced = plan(Protocol::FirstK, Scenario::CaseControl, 4, 0.2, &MNIST).unwrap();
-    assert_eq!((reduced.negatives, &reduced.pool[..]), (1226, &[1634; 3][..]));
-    assert_eq!(reduced.notes, [Note::NegativesReduced { kept: 1226, of: 6131 }]);
+    assert_eq!(
+        (reduced.negatives, &reduced.pool[..]),
+        (1226, &[1634; 3][..])
+    );
+    assert_eq!(
+        reduced.notes,
+        [Note::NegativesReduced {
+            kept: 1226,
+            of: 6131
+        }]
+    );
     // Waveform at 0.2, as the notes say; k = 6 and 8 do not need it.
-    let waveform = plan(Protocol::FirstK, Scenario::CaseControl, 3, 0.2, &[1325, 1317, 1358]).unwrap();
+    let waveform = plan(
+        Protocol::FirstK,
+        Scenario::CaseControl,
+        3,
+        0.2,
+        &[1325, 1317, 1358],
+    )
+    .unwrap();
     assert_eq!(waveform.negatives, 271);
     for k in [6, 8] {
         let plan = plan(Protocol::FirstK, Scenario::CaseControl, k, 0.2, &MNIST).unwrap();
@@ -41,7 +66,8 @@ fn first_k_keeps_a_fifth_of_the_negatives_where_it_must() {
 
 #[test]
 fn residual_merges_the_rest_and_meets_the_prior() {
-    let plan_at = |prior| plan(Protocol::Residual, Scenario::CaseControl, 4, prior, &MNIST).unwrap();
+    let plan_at =
+        |prior| plan(Protocol::Residual, Scenario::CaseControl, 4, prior, &MNIST).unwrap();
     let half = plan_at(0.5);
     assert_eq!(half.pool, [2961, 3371, 2979]);
     assert_eq!(half.labeled, [2962, 3371, 2979]);
@@ -71,15 +97,57 @@ fn impossible_settings_are_refused() {
         let error = plan(protocol, Scenario::CaseControl, k, prior, counts).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     };
-    check(Protocol::FirstK, 11, 0.5, &MNIST, "classes is 11: it must be from 2 to 10");
+    check(
+        Protocol::FirstK,
+        11,
+        0.5,
+        &MNIST,
+        "classes is 11: it must be from 2 to 10",
+    );
     for prior in [0.0, 1.0, -1.0, f64::NAN] {
-        check(Protocol::FirstK, 4, prior, &MNIST, "more than 0 and less than 1");
+        check(
+            Protocol::FirstK,
+            4,
+            prior,
+            &MNIST,
+            "more than 0 and less than 1",
+        );
     }
-    check(Protocol::FirstK, 2, 0.01, &[10, 100], "no row of class 0 is left to be labelled");
-    check(Protocol::FirstK, 2, 0.5, &[10, 0], "there is no negative training row");
-    check(Protocol::FirstK, 3, 0.99, &[50, 50, 50], "no row of class 0 is left for the pool");
-    check(Protocol::Residual, 2, 0.5, &[1, 5], "no row of class 0 is left for the pool");
-    check(Protocol::Residual, 3, 0.5, &[0, 5, 5], "class 0 has no training row");
+    check(
+        Protocol::FirstK,
+        2,
+        0.01,
+        &[10, 100],
+        "no row of class 0 is left to be labelled",
+    );
+    check(
+        Protocol::FirstK,
+        2,
+        0.5,
+        &[10, 0],
+        "there is no negative training row",
+    );
+    check(
+        Protocol::FirstK,
+        3,
+        0.99,
+        &[50, 50, 50],
+        "no row of class 0 is left for the pool",
+    );
+    check(
+        Protocol::Residual,
+        2,
+        0.5,
+        &[1, 5],
+        "no row of class 0 is left for the pool",
+    );
+    check(
+        Protocol::Residual,
+        3,
+        0.5,
+        &[0, 5, 5],
+        "class 0 has no training row",
+    );
 
     let mut spec = SplitSpec::new(Protocol::FirstK, ClassCount::new(4).unwrap(), 0.5, Seed(0));
     spec.unlabeled_fraction = Some(0.3);
@@ -106,5 +174,11 @@ fn names_go_round() {
     for scenario in Scenario::ALL {
         assert_eq!(scenario.slug().parse(), Ok(scenario));
     }
-    assert!("casecontrol".parse::<Scenario>().unwrap_err().to_string().contains("did you mean"));
+    assert!(
+        "casecontrol"
+            .parse::<Scenario>()
+            .unwrap_err()
+            .to_string()
+            .contains("did you mean")
+    );
 }
