@@ -100,7 +100,9 @@ fn moments(features: &Features, rows: &[usize], width: usize) -> Result<(Vec<f64
             mean[column] += value?;
         }
     }
-    mean.iter_mut().for_each(|sum| *sum /= n);
+    for sum in &mut mean {
+        *sum /= n;
+    }
     let mut variance = vec![0.0_f64; width];
     let first = rows.first().map(|&row| features.row(row));
     let mut constant = vec![true; width];

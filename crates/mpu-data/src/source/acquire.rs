@@ -5,8 +5,9 @@ use crate::source::catalog::DatasetId;
 use crate::source::progress::Progress;
 use crate::source::resolve::{Located, Locations, Network};
 
-/// Downloads a dataset into the cache and gives where it is: from the Hub where that holds the same
-/// rows, else or if that fails from its upstream address. What comes must be as published.
+/// Downloads a dataset into the cache and gives where it is: from a mirror, if one is named; from the
+/// Hub, where that holds the same rows; from its upstream address. Where one fails the next is tried.
+/// What comes must be as published.
 ///
 /// Without the feature `fetch`, or offline, the error says which file to put where.
 pub fn fetch(id: DatasetId, locations: &Locations, progress: &dyn Progress) -> Result<Located> {
@@ -58,14 +59,60 @@ pub use online::download as fetch_with;
 #[cfg(feature = "fetch")]
 mod online {
     use super::missing;
-    use crate::dataset::Origin;
     use crate::error::Result;
-    use crate::source::catalog::{Card, DatasetId};
+    use crate::provenance::Origin;
+    use crate::source::catalog::{Card, DatasetId, FileCard, Packing};
     use crate::source::fetch::{Download, Fetcher, RetryPolicy};
     use crate::source::load;
     use crate::source::progress::Progress;
     use crate::source::resolve::{Located, LocatedFiles, LocatedPart, Locations};
     use crate::source::unpack::Limit;
+
+    /// Where a dataset may be downloaded from.
+    enum Source {
+        /// The user's own server.
+        Mirror(String),
+        /// A repository of the Hub.
+        Hub(&'static str),
+        /// The dataset's own address.
+        Upstream(&'static str),
+    }
+
+    impl Source {
+        fn all(card: &Card, locations: &Locations) -> Vec<Self> {
+            let mirror = locations.mirror.clone().map(Self::Mirror);
+            let hub = card
+                .hub_repo
+                .filter(|_| cfg!(feature = "parquet"))
+                .map(Self::Hub);
+            let sources = [mirror, hub, Some(Self::Upstream(card.upstream))];
+            sources.into_iter().flatten().collect()
+        }
+
+        /// The address of a file and how it is packed there; a mirror holds it as the cache does.
+        fn address(&self, card: &Card, file: &FileCard) -> (String, Packing) {
+            match self {
+                Self::Mirror(address) => {
+                    let address = address.trim_end_matches('/');
+                    (
+                        format!("{address}/{}/{}", card.folder, file.name),
+                        Packing::Plain,
+                    )
+                }
+                Self::Hub(_) | Self::Upstream(_) => (file.url(card.upstream), file.packing),
+            }
+        }
+    }
+
+    impl std::fmt::Display for Source {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            match self {
+                Self::Mirror(address) => f.write_str(address),
+                Self::Hub(repo) => write!(f, "hub: {repo}"),
+                Self::Upstream(address) => f.write_str(address),
+            }
+        }
+    }
 
     /// Downloads a dataset with a retry policy of your own; see [`fetch`](super::fetch).
     pub fn download(
@@ -76,23 +123,22 @@ mod online {
     ) -> Result<Located> {
         let card = id.card();
         let mut reasons = Vec::new();
-        if let Some(repo) = card.hub_repo.filter(|_| cfg!(feature = "parquet")) {
-            match from_hub(card, repo, locations, &retry, progress) {
+        for source in Source::all(card, locations) {
+            let result = match &source {
+                Source::Hub(repo) => from_hub(card, repo, locations, &retry, progress),
+                Source::Mirror(_) | Source::Upstream(_) => {
+                    from_address(card, &source, locations, retry, progress)
+                }
+            };
+            match result {
                 Ok(located) => return Ok(located),
                 Err(error) => {
-                    progress.source_failed(&format!("hub: {repo}"), &error.to_string());
+                    progress.source_failed(&source.to_string(), &error.to_string());
                     reasons.push(error.to_string());
                 }
             }
         }
-        match from_upstream(card, locations, retry, progress) {
-            Ok(located) => Ok(located),
-            Err(error) => {
-                progress.source_failed(card.upstream, &error.to_string());
-                reasons.push(error.to_string());
-                Err(missing(id, locations, &reasons.join("; ")))
-            }
-        }
+        Err(missing(id, locations, &reasons.join("; ")))
     }
 
     fn from_hub(
@@ -130,8 +176,9 @@ mod online {
         Ok(located)
     }
 
-    fn from_upstream(
+    fn from_address(
         card: &'static Card,
+        source: &Source,
         locations: &Locations,
         retry: RetryPolicy,
         progress: &dyn Progress,
@@ -143,12 +190,13 @@ mod online {
             let mut paths = Vec::new();
             for file in part.files {
                 let dest = folder.join(file.name);
+                let (url, packing) = source.address(card, file);
                 let job = Download {
-                    url: &file.url(card.upstream),
+                    url: &url,
                     dest: &dest,
                     sha256: file.sha256,
                     size: file.size,
-                    packing: file.packing,
+                    packing,
                 };
                 fetcher.get(&job, progress)?;
                 paths.push(dest);
@@ -166,3 +214,6 @@ mod online {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

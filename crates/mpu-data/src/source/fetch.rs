@@ -5,18 +5,19 @@
 //! file, in this run or a later one. `<name>.lock` keeps two processes apart.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use ureq::Agent;
 use ureq::http::{HeaderMap, header};
-use ureq::{Agent, Body};
 
 use crate::error::{Error, Result};
 use crate::source::catalog::Packing;
 use crate::source::content::{hex, sha256};
 use crate::source::lock::{Lock, beside};
+use crate::source::part::{Failure, PartFile};
 use crate::source::progress::Progress;
 use crate::source::unpack::{Limit, read_file, unlzw};
 
@@ -36,13 +37,13 @@ impl Default for RetryPolicy {
         Self {
             attempts: 5,
             first_pause: Duration::from_millis(500),
-            lock_timeout: Duration::from_secs(3600),
+            lock_timeout: Duration::from_hours(1),
         }
     }
 }
 
 impl RetryPolicy {
-    const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+    const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
     /// The pause after the `failures`-th failure in a row, counted from 1.
     pub(crate) fn pause(&self, failures: u32) -> Duration {
@@ -93,8 +94,8 @@ impl Fetcher {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(20)))
-            .timeout_recv_response(Some(Duration::from_secs(60)))
-            .timeout_per_read(Some(Duration::from_secs(60)))
+            .timeout_recv_response(Some(Duration::from_mins(1)))
+            .timeout_per_read(Some(Duration::from_mins(1)))
             .user_agent(concat!("mpu-data/", env!("CARGO_PKG_VERSION")))
             .build();
         Self {
@@ -108,7 +109,7 @@ impl Fetcher {
         let name = file_name(job.dest);
         let lock_path = beside(job.dest, ".lock");
         let _lock = Lock::acquire(&lock_path, self.retry.lock_timeout, || {
-            progress.waiting(&name)
+            progress.waiting(&name);
         })?;
         if job.dest.is_file() && file_sha256(job.dest)? == job.sha256 {
             return Ok(Outcome::AlreadyHere);
@@ -235,123 +236,8 @@ impl Fetcher {
         }
         progress.started(name, done, total);
         part.append(&mut body, done, total, job, &mut |done| {
-            progress.advanced(name, done)
+            progress.advanced(name, done);
         })
-    }
-}
-
-/// Why an attempt ended.
-enum Failure {
-    /// Trying again is pointless.
-    Final(Error),
-    /// Trying again may help, after a pause if the server named one.
-    Passing {
-        reason: String,
-        pause: Option<Duration>,
-    },
-}
-
-impl Failure {
-    fn passing(reason: String) -> Self {
-        Self::Passing {
-            reason,
-            pause: None,
-        }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Final(error)
-    }
-}
-
-/// The bytes of an unfinished download, and the tag of the version they belong to.
-struct PartFile {
-    path: PathBuf,
-    etag_path: PathBuf,
-}
-
-impl PartFile {
-    fn of(dest: &Path) -> Self {
-        Self {
-            path: beside(dest, ".part"),
-            etag_path: beside(dest, ".part.etag"),
-        }
-    }
-
-    fn len(&self) -> u64 {
-        fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
-    }
-
-    /// The tag, if it is strong: a weak one does not promise the same bytes.
-    fn etag(&self) -> Option<String> {
-        fs::read_to_string(&self.etag_path)
-            .ok()
-            .filter(|tag| tag.starts_with('"'))
-    }
-
-    fn restart(&self, etag: Option<&str>) -> Result<()> {
-        File::create(&self.path).map_err(|error| Error::file("create", &self.path, &error))?;
-        match etag {
-            Some(etag) => fs::write(&self.etag_path, etag)
-                .map_err(|error| Error::file("write", &self.etag_path, &error)),
-            None => {
-                let _ = fs::remove_file(&self.etag_path); // there may be none
-                Ok(())
-            }
-        }
-    }
-
-    fn remove(&self) {
-        let _ = fs::remove_file(&self.path); // there may be none
-        let _ = fs::remove_file(&self.etag_path);
-    }
-
-    fn append(
-        &self,
-        body: &mut Body,
-        mut done: u64,
-        total: Option<u64>,
-        job: &Download<'_>,
-        advanced: &mut dyn FnMut(u64),
-    ) -> std::result::Result<(), Failure> {
-        let write =
-            |error: std::io::Error| Failure::Final(Error::file("write", &self.path, &error));
-        let mut file = File::options()
-            .append(true)
-            .open(&self.path)
-            .map_err(write)?;
-        let mut reader = body.as_reader();
-        let mut buffer = vec![0_u8; 1 << 16];
-        loop {
-            let n_read = match reader.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n_read) => n_read,
-                Err(error) => {
-                    return Err(Failure::passing(format!("the transfer was cut: {error}")));
-                }
-            };
-            // Packed files are smaller than what they unpack to.
-            if done + n_read as u64 > job.size {
-                self.remove();
-                return Err(Failure::Final(Error::Download {
-                    url: job.url.to_owned(),
-                    reason: format!("more than the published {} bytes came", job.size),
-                    hint: None,
-                }));
-            }
-            file.write_all(&buffer[..n_read]).map_err(write)?;
-            done += n_read as u64;
-            advanced(done);
-        }
-        let wanted = total.or((job.packing == Packing::Plain).then_some(job.size));
-        match wanted {
-            Some(wanted) if done < wanted => Err(Failure::passing(format!(
-                "the transfer was cut after {done} of {wanted} bytes"
-            ))),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -401,7 +287,6 @@ fn check(job: &Download<'_>, found: String) -> Result<()> {
 pub(crate) fn file_sha256(path: &Path) -> Result<String> {
     let read = |error: std::io::Error| Error::file("read", path, &error);
     let mut file = File::open(path).map_err(read)?;
-    file.rewind().map_err(read)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0_u8; 1 << 16];
     loop {
@@ -447,3 +332,6 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         .ok()?;
     Some(Duration::from_secs(seconds))
 }
+
+#[cfg(test)]
+mod tests;

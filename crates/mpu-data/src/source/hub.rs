@@ -135,7 +135,7 @@ fn with_progress(
         for event in events {
             match event {
                 DownloadEvent::Start { total_bytes, .. } => {
-                    progress.started(file, 0, Some(total_bytes))
+                    progress.started(file, 0, Some(total_bytes));
                 }
                 DownloadEvent::Progress { files } => {
                     if let Some(state) = files.last() {
@@ -197,3 +197,6 @@ fn check(path: &Path, address: &str) -> Result<()> {
         hint: None,
     })
 }
+
+#[cfg(test)]
+mod tests;

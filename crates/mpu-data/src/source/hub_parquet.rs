@@ -294,7 +294,11 @@ pub(crate) mod tests {
                 png(&pixels, width as u32, height as u32, ColorType::Grayscale)
             })
             .collect();
-        let labels: Vec<i64> = rows.labels.iter().map(|&label| label as i64).collect();
+        let labels: Vec<i64> = rows
+            .labels
+            .iter()
+            .map(|&label| i64::try_from(label).unwrap())
+            .collect();
         parquet(&images, &labels)
     }
 

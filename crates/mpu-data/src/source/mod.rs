@@ -4,8 +4,9 @@
 //! |---|---|
 //! | [`catalog`] | the eight datasets: [`DatasetId`] and what is known of each ([`Card`]) |
 //! | [`resolve`] | where files are looked for ([`Locations`]), in which order, and what is here |
-//! | [`load`] | from files to checked rows: [`load()`], [`verify`] |
-//! | [`acquire`] | downloads of whole datasets: [`fetch()`] |
+//! | [`load`](mod@load) | from files to checked rows: [`load()`] |
+//! | [`verify`](mod@verify) | whether files are the published ones: [`verify()`] |
+//! | [`acquire`] | downloads of whole datasets: [`fetch()`](acquire::fetch) |
 //! | `fetch`, `hub` | downloads of single files: plain addresses and the Hugging Face Hub (feature `fetch`) |
 //! | [`progress`] | how downloads go, told to whoever draws it |
 //! | [`idx`], [`text`], [`mat`], `hub_parquet` | the readers; each takes bytes and a [`Limit`] |
@@ -40,15 +41,21 @@ mod lock;
 pub mod mat;
 #[cfg(test)]
 mod mutations;
+#[cfg(feature = "fetch")]
+mod part;
 pub mod progress;
 pub mod resolve;
+#[cfg(all(test, feature = "fetch"))]
+mod server;
 pub mod text;
 pub mod unpack;
+pub mod verify;
 pub mod waveform;
 
 pub use acquire::fetch;
 pub use catalog::{Card, DatasetId, FileCard, Part, PartCard};
-pub use load::{FileCheck, FileReport, LoadOptions, PartReport, Verification, load, verify};
+pub use load::{LoadOptions, load};
 pub use progress::{Progress, Quiet};
 pub use resolve::{HubSettings, Located, Locations, Network, Status, locate, status};
 pub use unpack::Limit;
+pub use verify::{FileCheck, FileReport, PartReport, Verification, verify};

@@ -79,7 +79,9 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 fn idx_file(dims: &[u32], n_values: usize) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, dims.len() as u8];
-    dims.iter().for_each(|dim| bytes.extend(dim.to_be_bytes()));
+    for dim in dims {
+        bytes.extend(dim.to_be_bytes());
+    }
     bytes.extend((0..n_values).map(|i| i as u8 % 10));
     bytes
 }
@@ -99,10 +101,10 @@ fn idx_survives_mutations() {
             result.is_ok()
         },
     );
-    check("idx images", &[images.clone()], |bytes| {
+    check("idx images", std::slice::from_ref(&images), |bytes| {
         idx::read_pair(("mutated", bytes), ("labels", &labels), 10, LIMIT).is_ok()
     });
-    check("idx labels", &[labels.clone()], |bytes| {
+    check("idx labels", std::slice::from_ref(&labels), |bytes| {
         idx::read_pair(("images", &images), ("mutated", bytes), 10, LIMIT).is_ok()
     });
 }

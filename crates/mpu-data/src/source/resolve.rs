@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::dataset::Origin;
+use crate::provenance::Origin;
 use crate::source::catalog::{Card, DatasetId, PartCard};
 
 /// Whether downloads are allowed.
@@ -53,6 +53,9 @@ pub struct Locations {
     pub debian_dir: PathBuf,
     /// Whether downloads are allowed.
     pub network: Network,
+    /// A server of your own that holds the upstream files, laid out like a data folder:
+    /// `<mirror>/mnist/train-images-idx3-ubyte.gz`. It is asked before any other.
+    pub mirror: Option<String>,
     /// How the Hub is reached.
     pub hub: HubSettings,
 }
@@ -67,6 +70,7 @@ impl Locations {
     /// |---|---|
     /// | `MPU_DATA_DIR` | the data folder |
     /// | `MPU_CACHE_DIR` | the cache; else `mpu` in `XDG_CACHE_HOME`, `LOCALAPPDATA` or `~/.cache` |
+    /// | `MPU_MIRROR` | the address of a mirror |
     /// | `MPU_OFFLINE`, `HF_HUB_OFFLINE` | no downloads, if set to anything but `0` |
     pub fn from_env() -> Self {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -89,6 +93,9 @@ impl Locations {
             } else {
                 Network::Online
             },
+            mirror: std::env::var("MPU_MIRROR")
+                .ok()
+                .filter(|url| !url.is_empty()),
             hub: HubSettings::default(),
         }
     }
@@ -101,6 +108,7 @@ impl Locations {
             data_dir: Some(data_dir.to_owned()),
             debian_dir: own.join("debian"),
             network: Network::Offline,
+            mirror: None,
             hub: HubSettings {
                 cache_dir: Some(own.join("hub")),
                 ..HubSettings::default()
@@ -243,9 +251,10 @@ pub fn status(id: DatasetId, locations: &Locations) -> Status {
     let source = match &located {
         Some(located) => located.origin.slug().to_owned(),
         None if id == DatasetId::Waveform1 => "generator".to_owned(),
-        None => match card.hub_repo.filter(|_| cfg!(feature = "parquet")) {
-            Some(repo) => format!("hub: {repo}"),
-            None => card.upstream.to_owned(),
+        None => match (&locations.mirror, card.hub_repo) {
+            (Some(mirror), _) => mirror.clone(),
+            (None, Some(repo)) if cfg!(feature = "parquet") => format!("hub: {repo}"),
+            (None, _) => card.upstream.to_owned(),
         },
     };
     let generated = (id == DatasetId::Waveform1).then_some(Origin::Generated);

@@ -111,7 +111,7 @@ mod tests {
                 let mean = column.clone().sum::<f64>() / n;
                 let variance = column.map(|x| (x - mean).powi(2)).sum::<f64>() / n;
                 assert!(
-                    (mean - (h_a + h_b) / 2.0).abs() < 0.06,
+                    (mean - f64::midpoint(h_a, h_b)).abs() < 0.06,
                     "{class} {attribute}: mean {mean}"
                 );
                 let expected = 1.0 + (h_a - h_b).powi(2) / 12.0;

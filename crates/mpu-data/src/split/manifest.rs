@@ -39,7 +39,7 @@ pub struct Split {
     pub notes: Vec<Note>,
     /// The rows of the whole table that a drawn test part took; empty where the part was published.
     pub drawn_test_rows: Vec<usize>,
-    /// The mark of data that is not as published; see [`Provenance::mark`](crate::dataset::Provenance::mark).
+    /// The mark of data that is not as published; see [`Provenance::mark`](crate::provenance::Provenance::mark).
     pub data_mark: Option<String>,
 }
 

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use mpu_data::dataset::{Deviation, Holdout, Origin};
 use mpu_data::source::{
     DatasetId, FileCheck, Limit, LoadOptions, Locations, Part, Quiet, Verification, load, verify,
 };
 use mpu_data::split::{Note, Protocol, Split, SplitSpec};
-use mpu_data::{ClassCount, Scaling, Seed, TrainTest};
+use mpu_data::{ClassCount, Deviation, Holdout, Origin, Scaling, Seed, TrainTest};
 
 /// The user's data folder alone: no cache, no download.
 fn locations(test: &str) -> Option<Locations> {
@@ -237,7 +236,9 @@ fn the_waveform_generator_agrees_with_the_published_file() {
             }
         }
         for (sums, n) in sums.iter_mut().zip(data.train.class_counts()) {
-            sums.iter_mut().for_each(|sum| *sum /= n as f64);
+            for sum in sums.iter_mut() {
+                *sum /= n as f64;
+            }
         }
         (sums, data.train.provenance().origin)
     };
