@@ -61,6 +61,15 @@ pub enum Deviation {
         /// The SHA-256 found.
         found: String,
     },
+    /// A part that is packed otherwise does not hold the published rows.
+    Rows {
+        /// Which part.
+        part: Part,
+        /// The published digest of the rows.
+        published: String,
+        /// The digest found.
+        found: String,
+    },
     /// A part has fewer rows than published: a subset.
     Subset {
         /// Which part.
@@ -89,6 +98,15 @@ impl std::fmt::Display for Deviation {
                 published,
                 found,
             } => write!(f, "{file} has SHA-256 {found}, published is {published}"),
+            Self::Rows {
+                part,
+                published,
+                found,
+            } => write!(
+                f,
+                "the rows of the {} part have digest {found}, published is {published}",
+                part.slug()
+            ),
             Self::Subset {
                 part,
                 published,

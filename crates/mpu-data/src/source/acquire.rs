@@ -6,7 +6,8 @@ use crate::source::progress::Progress;
 use crate::source::resolve::{Located, Locations, Network};
 
 /// Downloads a dataset into the cache and gives where it is: from a mirror, if one is named; from the
-/// Hub, where that holds the same rows; from its upstream address. Where one fails the next is tried.
+/// Hub, where that holds the same rows; without a mirror from its upstream address. Where one fails
+/// the next is tried.
 /// What comes must be as published.
 ///
 /// Without the feature `fetch`, or offline, the error says which file to put where.
@@ -85,8 +86,8 @@ mod online {
                 .hub_repo
                 .filter(|_| cfg!(feature = "parquet"))
                 .map(Self::Hub);
-            let sources = [mirror, hub, Some(Self::Upstream(card.upstream))];
-            sources.into_iter().flatten().collect()
+            let upstream = mirror.is_none().then_some(Self::Upstream(card.upstream));
+            [mirror, hub, upstream].into_iter().flatten().collect()
         }
 
         /// The address of a file and how it is packed there; a mirror holds it as the cache does.

@@ -27,6 +27,24 @@ pub fn read(
     limit: Limit,
 ) -> Result<Rows> {
     limit.check(name, "the file", bytes.len() as u64)?;
+    // The library checks some of what a file claims by panicking.
+    let result = std::panic::catch_unwind(|| read_unguarded(name, bytes, shape, n_classes, limit));
+    result.unwrap_or_else(|_| {
+        Err(Error::bytes(
+            name,
+            0,
+            "broken Parquet: its parts contradict one another",
+        ))
+    })
+}
+
+fn read_unguarded(
+    name: &str,
+    bytes: &[u8],
+    shape: Shape,
+    n_classes: usize,
+    limit: Limit,
+) -> Result<Rows> {
     let broken =
         |error: &dyn std::fmt::Display| Error::bytes(name, 0, format!("broken Parquet: {error}"));
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(|e| broken(&e))?;
@@ -45,6 +63,20 @@ pub fn read(
     let image_column = column("image.bytes", Type::BYTE_ARRAY)?;
     let label_column = column("label", Type::INT64)?;
 
+    for group in file.metadata().row_groups() {
+        for column in [image_column, label_column] {
+            let chunk = group
+                .columns()
+                .get(column)
+                .ok_or_else(|| broken(&"a column is missing"))?;
+            let start = chunk
+                .dictionary_page_offset()
+                .unwrap_or(chunk.data_page_offset());
+            if start < 0 || chunk.compressed_size() < 0 {
+                return Err(broken(&"a column before the start of the file"));
+            }
+        }
+    }
     let mut rows = Builder {
         name,
         shape,

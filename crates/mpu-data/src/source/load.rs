@@ -9,7 +9,7 @@ use crate::seed::Seed;
 use crate::source::acquire;
 use crate::source::catalog::{Card, DatasetId, Format, Part};
 use crate::source::progress::Progress;
-use crate::source::resolve::{Located, LocatedFiles, LocatedPart, Locations, locate};
+use crate::source::resolve::{Located, LocatedFiles, LocatedPart, Locations, Network, locate};
 use crate::source::unpack::{Limit, read_file};
 use crate::source::verify::{FileCheck, FileReport, PartReport, Verification, compare};
 use crate::source::{content, idx, mat, text, waveform};
@@ -52,7 +52,18 @@ pub fn load(
         locate(id, locations)
     };
     let (parts, provenance) = match located {
-        Some(located) => read(&located, options.limit)?.into_parts(),
+        Some(located) => match read(&located, options.limit) {
+            Ok(loaded) => loaded.into_parts(),
+            // What was downloaded has changed since: get it again.
+            Err(error)
+                if located.origin == Origin::Cache && locations.network == Network::Online =>
+            {
+                progress.source_failed(&located.folder.display().to_string(), &error.to_string());
+                let located = acquire::fetch(id, locations, progress)?;
+                read(&located, options.limit)?.into_parts()
+            }
+            Err(error) => return Err(error),
+        },
         None if id == DatasetId::Waveform1 => {
             let n_rows = options.generated_rows.unwrap_or(waveform::PUBLISHED_ROWS);
             generated(n_rows, options.seed)?

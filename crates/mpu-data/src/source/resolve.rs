@@ -54,7 +54,8 @@ pub struct Locations {
     /// Whether downloads are allowed.
     pub network: Network,
     /// A server of your own that holds the upstream files, laid out like a data folder:
-    /// `<mirror>/mnist/train-images-idx3-ubyte.gz`. It is asked before any other.
+    /// `<mirror>/mnist/train-images-idx3-ubyte.gz`. It is asked first, and in place of the
+    /// upstream addresses.
     pub mirror: Option<String>,
     /// How the Hub is reached.
     pub hub: HubSettings,

@@ -104,7 +104,8 @@ pub fn verify(id: DatasetId, locations: &Locations, limit: Limit) -> Result<Veri
     })
 }
 
-/// Compares rows with the published ones; reports of files that are packed otherwise are corrected.
+/// Compares rows with the published ones, the most telling difference first; reports of files that
+/// are packed otherwise are corrected. Upstream files have a published checksum, the Hub's do not.
 pub(super) fn compare(
     card: &Card,
     part: &PartCard,
@@ -112,40 +113,15 @@ pub(super) fn compare(
     reports: &mut [FileReport],
     published: &[Option<&str>],
 ) -> Vec<Deviation> {
-    let counts = rows.class_counts(card.n_classes());
-    let same_counts = counts == part.class_counts;
-    let repacked = reports
-        .iter()
-        .any(|report| report.check == FileCheck::Differs);
-    let same_rows = repacked
-        && same_counts
-        && part
-            .content
-            .is_some_and(|published| content::digest(rows) == published);
     let mut deviations = Vec::new();
-    for (report, published) in reports.iter_mut().zip(published) {
-        if report.check == FileCheck::SameBytes {
-            continue;
-        }
-        if same_rows {
-            report.check = FileCheck::SameRows;
-        } else if same_counts && published.is_none() && part.content.is_none() {
-            report.check = FileCheck::SameCounts;
-        } else {
-            let published = published.or(part.content).unwrap_or("not known");
-            deviations.push(Deviation::Checksum {
-                file: report.name.clone(),
-                published: published.to_owned(),
-                found: report.sha256.clone(),
-            });
-        }
-    }
-    let found = rows.labels.len();
-    if found < part.n_rows() {
+    let counts = rows.class_counts(card.n_classes());
+    let n_found = rows.labels.len();
+    let same_counts = counts == part.class_counts;
+    if n_found < part.n_rows() {
         deviations.push(Deviation::Subset {
             part: part.part,
             published: part.n_rows(),
-            found,
+            found: n_found,
         });
     } else if !same_counts {
         deviations.push(Deviation::ClassCounts {
@@ -153,6 +129,43 @@ pub(super) fn compare(
             published: part.class_counts.to_vec(),
             found: counts,
         });
+    }
+    let repacked = reports
+        .iter()
+        .any(|report| report.check == FileCheck::Differs);
+    if !repacked {
+        return deviations;
+    }
+    // Hashing all rows takes time: only where the counts leave it open.
+    let digests = part
+        .content
+        .filter(|_| same_counts)
+        .map(|published| (published, content::digest(rows)));
+    let same_rows = digests
+        .as_ref()
+        .is_some_and(|(published, found)| published == found);
+    for (report, published) in reports.iter_mut().zip(published) {
+        report.check = match (report.check, published) {
+            (FileCheck::SameBytes, _) => FileCheck::SameBytes,
+            _ if same_rows => FileCheck::SameRows,
+            (_, None) if same_counts && digests.is_none() => FileCheck::SameCounts,
+            _ => FileCheck::Differs,
+        };
+        match (report.check, published, &digests) {
+            (FileCheck::Differs, Some(published), _) => deviations.push(Deviation::Checksum {
+                file: report.name.clone(),
+                published: (*published).to_owned(),
+                found: report.sha256.clone(),
+            }),
+            (FileCheck::Differs, None, Some((published, found))) => {
+                deviations.push(Deviation::Rows {
+                    part: part.part,
+                    published: (*published).to_owned(),
+                    found: found.clone(),
+                })
+            }
+            _ => {}
+        }
     }
     deviations
 }
