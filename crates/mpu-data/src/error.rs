@@ -1,5 +1,7 @@
 //! What can be wrong with data, with the value found and what is allowed.
 
+use std::path::{Path, PathBuf};
+
 use crate::features::Shape;
 
 /// A result of this crate.
@@ -60,4 +62,227 @@ pub enum Error {
         /// The shape of one row.
         shape: Shape,
     },
+
+    /// A file operation that the system refused.
+    #[error("cannot {action} {}: {message}", path.display())]
+    FileAccess {
+        /// What was tried: `open`, `read`, `rename`, …
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        message: String,
+    },
+
+    /// Bytes that the format does not allow.
+    #[error("{file}: at byte {offset}: {problem}")]
+    BadBytes {
+        /// The file.
+        file: String,
+        /// Where, counted from 0 in the (unpacked) file.
+        offset: u64,
+        /// What was found and what is allowed.
+        problem: String,
+    },
+
+    /// A field of a text file that the format does not allow.
+    #[error("{file}: line {line}: found {found:?} where {allowed} is expected")]
+    BadField {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// The text found.
+        found: String,
+        /// What may stand there.
+        allowed: String,
+    },
+
+    /// A file that would take more memory than it may.
+    #[error("{file}: {what} takes {claimed} bytes, and at most {limit} are allowed")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// What takes so much.
+        what: &'static str,
+        /// How many bytes are claimed; one more than the limit when the true number is unknown.
+        claimed: u64,
+        /// How many are allowed.
+        limit: u64,
+    },
+
+    /// A name that is none of the known ones.
+    #[error(
+        "no {kind} is called {found:?}: the known ones are {known}{}",
+        hint_line(suggestion.as_deref().map(|name| format!("did you mean {name:?}?")).as_deref())
+    )]
+    UnknownName {
+        /// What the name should name.
+        kind: &'static str,
+        /// The name given.
+        found: String,
+        /// All names, separated by commas.
+        known: String,
+        /// The nearest known name, if one is near.
+        suggestion: Option<String>,
+    },
+
+    /// Files of a dataset that are nowhere to be found.
+    #[error(
+        "the files of {dataset} are not here: {reason}; looked in {}\n\
+         hint: put {} into {}",
+        list(looked_in),
+        files.join(", "),
+        put_into.display()
+    )]
+    FilesMissing {
+        /// The dataset's slug.
+        dataset: &'static str,
+        /// Why they could not be got.
+        reason: String,
+        /// The folders that were searched, in order.
+        looked_in: Vec<PathBuf>,
+        /// The file names wanted.
+        files: Vec<String>,
+        /// The folder they may be put into.
+        put_into: PathBuf,
+    },
+
+    /// A download that failed for good.
+    #[error("cannot download {url}: {reason}{}", hint_line(hint.as_deref()))]
+    Download {
+        /// The address.
+        url: String,
+        /// The last failure.
+        reason: String,
+        /// What may help.
+        hint: Option<String>,
+    },
+
+    /// A file whose checksum is not the published one.
+    #[error(
+        "{file} from {from} has SHA-256 {found}, not the published {expected}{}",
+        hint_line(hint.as_deref())
+    )]
+    Checksum {
+        /// The file.
+        file: String,
+        /// Where it came from.
+        from: String,
+        /// The published checksum.
+        expected: String,
+        /// The checksum found.
+        found: String,
+        /// What may help.
+        hint: Option<String>,
+    },
+
+    /// A downloaded dataset whose rows are not the published ones.
+    #[error("{part} of {dataset} from {from} is not the published one: {problem}")]
+    NotAsPublished {
+        /// The dataset's slug.
+        dataset: &'static str,
+        /// Which part.
+        part: &'static str,
+        /// Where it came from.
+        from: String,
+        /// How it differs.
+        problem: String,
+    },
+
+    /// Rows and labels that do not fit together.
+    #[error("{n_rows} rows but {n_labels} labels: each row needs one")]
+    LabelCount {
+        /// The number of rows.
+        n_rows: usize,
+        /// The number of labels.
+        n_labels: usize,
+    },
+
+    /// A label that no class name belongs to.
+    #[error("row {row} has class {found}: with {n_classes} classes only 0 to {} exist", n_classes.saturating_sub(1))]
+    ClassOutOfRange {
+        /// The row, counted from 0.
+        row: usize,
+        /// The class found.
+        found: usize,
+        /// The number of classes.
+        n_classes: usize,
+    },
+
+    /// A setting outside its range.
+    #[error("{name} is {value}: it must be {allowed}{}", hint_line(hint.as_deref()))]
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// The value given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+        /// What may help.
+        hint: Option<String>,
+    },
+
+    /// A split that the data cannot give.
+    #[error("cannot split: {problem}{}", hint_line(hint.as_deref()))]
+    Split {
+        /// What does not work out.
+        problem: String,
+        /// What may help.
+        hint: Option<String>,
+    },
+
+    /// A number that no scaling can be fitted to.
+    #[error("row {row}, column {column} is {value}: scaling needs finite numbers")]
+    NotFinite {
+        /// The row, counted from 0.
+        row: usize,
+        /// The column, counted from 0.
+        column: usize,
+        /// The value found.
+        value: f32,
+    },
+
+    /// Features that a fitted scaling does not fit.
+    #[error("the scaling was fitted to {fitted} columns, and these rows have {found}")]
+    ScalingWidth {
+        /// Columns when it was fitted.
+        fitted: usize,
+        /// Columns now.
+        found: usize,
+    },
+}
+
+impl Error {
+    pub(crate) fn file(action: &'static str, path: &Path, error: &std::io::Error) -> Self {
+        Self::FileAccess {
+            action,
+            path: path.to_owned(),
+            message: error.to_string(),
+        }
+    }
+
+    pub(crate) fn bytes(file: &str, offset: u64, problem: impl Into<String>) -> Self {
+        Self::BadBytes {
+            file: file.to_owned(),
+            offset,
+            problem: problem.into(),
+        }
+    }
+}
+
+fn hint_line(hint: Option<&str>) -> String {
+    hint.map(|hint| format!("\nhint: {hint}"))
+        .unwrap_or_default()
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    if paths.is_empty() {
+        return "no folder".to_owned();
+    }
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    names.join(", ")
 }

@@ -92,6 +92,11 @@ impl Features {
         &mut self.values
     }
 
+    /// The block itself.
+    pub fn into_values(self) -> Vec<f32> {
+        self.values
+    }
+
     /// One row. Panics if there is no such row.
     pub fn row(&self, row: usize) -> &[f32] {
         let len = self.shape.len();

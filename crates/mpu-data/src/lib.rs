@@ -1,7 +1,7 @@
 //! Data for multi-class positive-unlabeled (MPU) learning.
 //!
-//! The light core, which every other crate may use without pulling in a reader or a network
-//! client, holds four things:
+//! The light core, which every other crate may use without pulling in a heavy reader or a network
+//! client (`default-features = false`), holds these:
 //!
 //! | module | what it keeps true |
 //! |---|---|
@@ -9,6 +9,11 @@
 //! | [`priors`] | class priors π that are in range and sum to one, or do not exist |
 //! | [`features`] | rows of `f32` in one block that is a whole number of rows |
 //! | [`seed`] | one seed, many named random streams that do not disturb one another |
+//! | [`dataset`] | rows with classes, and test rows set apart |
+//! | [`provenance`] | where rows came from; what is not as published is marked |
+//! | [`prep`] | scaling that is fitted on training rows only |
+//! | [`split`] | MPU problems: labelled rows, pool, validation and test rows that never overlap |
+//! | [`source`] | the eight benchmarks: catalogue, readers, verified downloads (features `fetch`, `parquet`) |
 //!
 //! ```
 //! use mpu_data::{ClassCount, MpuLabel, Priors};
@@ -25,13 +30,23 @@
 //! ```
 
 pub mod class;
+pub mod dataset;
 mod error;
 pub mod features;
+pub mod prep;
 pub mod priors;
+pub mod provenance;
 pub mod seed;
+pub mod source;
+pub mod split;
 
 pub use class::{ClassCount, MpuLabel};
+pub use dataset::{Dataset, Holdout, Rows, TrainTest};
 pub use error::{Error, Result};
 pub use features::{Features, Shape};
+pub use prep::{Scaler, Scaling};
 pub use priors::Priors;
+pub use provenance::{Deviation, Origin, Provenance};
 pub use seed::{Seed, Stream};
+pub use source::DatasetId;
+pub use split::{Split, SplitSpec};

@@ -1,0 +1,318 @@
+//! The eight benchmark datasets: their names, and what is known of each.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Holdout;
+use crate::error::{Error, Result};
+use crate::features::Shape;
+use crate::prep::Scaling;
+use crate::source::cards;
+use crate::source::text::Layout;
+
+/// One of the paper's eight datasets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DatasetId {
+    /// Handwritten digits, 28×28.
+    Mnist,
+    /// Articles of clothing, 28×28.
+    FashionMnist,
+    /// Cursive Japanese characters, 28×28.
+    Kmnist,
+    /// Digits of ZIP codes, 16×16.
+    Usps,
+    /// Handwritten digits, 16×16, black and white.
+    Semeion,
+    /// House numbers in street views, 32×32 in colour.
+    Svhn,
+    /// Pen-based digits, 16 coordinates.
+    Pendigits,
+    /// Breiman's waveforms, 21 attributes.
+    Waveform1,
+}
+
+impl DatasetId {
+    /// Every dataset, in the paper's order.
+    pub const ALL: [Self; 8] = [
+        Self::Mnist,
+        Self::FashionMnist,
+        Self::Kmnist,
+        Self::Usps,
+        Self::Semeion,
+        Self::Svhn,
+        Self::Pendigits,
+        Self::Waveform1,
+    ];
+
+    /// The name in commands, configs and tables.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Mnist => "mnist",
+            Self::FashionMnist => "fashion-mnist",
+            Self::Kmnist => "kmnist",
+            Self::Usps => "usps",
+            Self::Semeion => "semeion",
+            Self::Svhn => "svhn",
+            Self::Pendigits => "pendigits",
+            Self::Waveform1 => "waveform1",
+        }
+    }
+
+    /// What is known of the dataset.
+    pub fn card(self) -> &'static Card {
+        cards::card(self)
+    }
+}
+
+impl std::fmt::Display for DatasetId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.slug())
+    }
+}
+
+impl FromStr for DatasetId {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let slugs = Self::ALL.map(Self::slug);
+        match slugs.iter().position(|&slug| slug == name) {
+            Some(i) => Ok(Self::ALL[i]),
+            None => Err(Error::unknown_name("dataset", name, &slugs)),
+        }
+    }
+}
+
+impl Error {
+    /// An unknown name, with the nearest known one when fewer than half of its letters differ.
+    pub(crate) fn unknown_name(kind: &'static str, found: &str, known: &[&str]) -> Self {
+        let lower = found.to_lowercase().replace('_', "-");
+        let nearest = known.iter().min_by_key(|name| edit_distance(&lower, name));
+        Self::UnknownName {
+            kind,
+            found: found.to_owned(),
+            known: known.join(", "),
+            suggestion: nearest
+                .filter(|name| 2 * edit_distance(&lower, name) < name.len())
+                .map(|&name| name.to_owned()),
+        }
+    }
+}
+
+/// Levenshtein's distance: insertions, deletions and substitutions.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for j in 0..b.len() {
+            let substituted = diagonal + usize::from(letter != b[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// A part of a dataset as published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The training part.
+    Train,
+    /// The test part.
+    Test,
+    /// All rows, where no test part was published.
+    Whole,
+}
+
+impl Part {
+    /// The name in messages and JSON.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Test => "test",
+            Self::Whole => "whole",
+        }
+    }
+}
+
+/// What is known of one dataset.
+#[derive(Debug)]
+pub struct Card {
+    /// The dataset.
+    pub id: DatasetId,
+    /// Its full name.
+    pub title: &'static str,
+    /// What to cite.
+    pub citation: &'static str,
+    /// The licence, as far as it is known.
+    pub licence: &'static str,
+    /// The shape of a row.
+    pub shape: Shape,
+    /// The class names, class 0 first.
+    pub class_names: &'static [&'static str],
+    /// The folder of its files in a data folder and in the cache.
+    pub folder: &'static str,
+    /// Its published parts.
+    pub parts: &'static [PartCard],
+    /// How test rows are set apart unless the user says otherwise.
+    pub holdout: Holdout,
+    /// The scaling the paper used: raw pixels, tables min–max scaled.
+    pub scaling: Scaling,
+    /// The address that its files' names are appended to.
+    pub upstream: &'static str,
+    /// The Hub's dataset repository, if it holds the same rows.
+    pub hub_repo: Option<&'static str>,
+}
+
+impl Card {
+    /// The number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.class_names.len()
+    }
+
+    /// The published number of rows, all parts together.
+    pub fn n_rows(&self) -> usize {
+        self.parts.iter().map(PartCard::n_rows).sum()
+    }
+}
+
+/// What is known of one part.
+#[derive(Debug)]
+pub struct PartCard {
+    /// Which part.
+    pub part: Part,
+    /// How its files are read.
+    pub format: Format,
+    /// Its files, images before labels.
+    pub files: &'static [FileCard],
+    /// The published number of rows of each class.
+    pub class_counts: &'static [usize],
+    /// The digest of the decoded rows (see [`content`](crate::source::content)), where the
+    /// published rows were at hand: rows in another packing are known to be the same by it.
+    pub content: Option<&'static str>,
+    /// The Parquet file in the Hub's repository.
+    pub hub_file: Option<&'static str>,
+}
+
+impl PartCard {
+    /// The published number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.class_counts.iter().sum()
+    }
+}
+
+/// How a part's files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Two idx files, images and labels.
+    IdxPair,
+    /// One text file.
+    Text(Layout),
+    /// One MATLAB file.
+    SvhnMat,
+}
+
+/// A published file.
+#[derive(Debug)]
+pub struct FileCard {
+    /// Its name.
+    pub name: &'static str,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its SHA-256.
+    pub sha256: &'static str,
+    /// How the file at that address is packed.
+    pub packing: Packing,
+}
+
+impl FileCard {
+    /// Its address, given the address of the dataset.
+    pub fn url(&self, upstream: &str) -> String {
+        let suffix = match self.packing {
+            Packing::Plain => "",
+            Packing::Compress => ".Z",
+        };
+        format!("{upstream}{}{suffix}", self.name)
+    }
+}
+
+/// How a file is packed at its address, beyond its own format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// With the Unix program `compress`; size and checksum are of the unpacked file.
+    Compress,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_round() {
+        for id in DatasetId::ALL {
+            assert_eq!(id.slug().parse::<DatasetId>(), Ok(id));
+            assert_eq!(
+                serde_json::to_string(&id).unwrap(),
+                format!("{:?}", id.slug())
+            );
+            assert_eq!(id.card().id, id);
+        }
+    }
+
+    #[test]
+    fn a_near_name_is_suggested() {
+        for (typed, meant) in [
+            ("minst", Some("mnist")),
+            ("Fashion_MNIST", Some("fashion-mnist")),
+            ("waveform", Some("waveform1")),
+            ("pendigit", Some("pendigits")),
+            ("cifar", None),
+        ] {
+            let error = typed.parse::<DatasetId>().unwrap_err();
+            let Error::UnknownName { ref suggestion, .. } = error else {
+                panic!("{error}");
+            };
+            assert_eq!(suggestion.as_deref(), meant, "{typed}");
+            assert_eq!(
+                error.to_string().contains("\nhint: did you mean"),
+                meant.is_some()
+            );
+        }
+    }
+
+    #[test]
+    fn cards_are_complete() {
+        for id in DatasetId::ALL {
+            let card = id.card();
+            assert!(!card.citation.is_empty() && !card.licence.is_empty());
+            for part in card.parts {
+                assert_eq!(part.class_counts.len(), card.n_classes(), "{id}");
+                assert_eq!(part.hub_file.is_some(), card.hub_repo.is_some(), "{id}");
+                let n_files = if part.format == Format::IdxPair { 2 } else { 1 };
+                assert_eq!(part.files.len(), n_files, "{id}");
+                let checksums = part.files.iter().map(|file| file.sha256);
+                for checksum in checksums.chain(part.content) {
+                    assert_eq!(checksum.len(), 64, "{id}");
+                    assert!(
+                        checksum
+                            .bytes()
+                            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+                    );
+                }
+            }
+            let has_test = card.parts.iter().any(|part| part.part == Part::Test);
+            assert!(has_test || card.holdout == Holdout::EIGHTY_TWENTY, "{id}");
+        }
+        let rows = DatasetId::ALL.map(|id| id.card().n_rows());
+        assert_eq!(
+            rows,
+            [70_000, 70_000, 70_000, 9298, 1593, 99_289, 10_992, 5000]
+        );
+    }
+}

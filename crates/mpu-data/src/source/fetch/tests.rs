@@ -1,0 +1,426 @@
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use super::*;
+use crate::source::server::{Response, Server};
+
+const QUICK: RetryPolicy = RetryPolicy {
+    attempts: 3,
+    first_pause: Duration::from_millis(1),
+    lock_timeout: Duration::from_secs(30),
+};
+
+/// 300 000 bytes, more than any buffer on the way holds.
+fn content() -> Vec<u8> {
+    (0..300_000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect()
+}
+
+/// A download into a folder of its own.
+struct Try {
+    dir: tempfile::TempDir,
+    url: String,
+    sha256: String,
+    size: u64,
+    packing: Packing,
+}
+
+impl Try {
+    fn new(server: &Server, expected: &[u8]) -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+            url: format!("{}/file.bin", server.url),
+            sha256: sha256(expected),
+            size: expected.len() as u64,
+            packing: Packing::Plain,
+        }
+    }
+
+    fn dest(&self) -> PathBuf {
+        self.dir.path().join("file.bin")
+    }
+
+    fn get(&self, retry: RetryPolicy, progress: &dyn Progress) -> Result<Outcome> {
+        let job = Download {
+            url: &self.url,
+            dest: &self.dest(),
+            sha256: &self.sha256,
+            size: self.size,
+            packing: self.packing,
+        };
+        Fetcher::new(retry).get(&job, progress)
+    }
+
+    /// The names in the folder, but for the lock.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .filter(|name| name != "file.bin.lock")
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Heard {
+    fn push(&self, event: String) {
+        self.0.lock().unwrap().push(event);
+    }
+
+    fn has(&self, start: &str) -> bool {
+        self.0
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|event| event.starts_with(start))
+    }
+}
+
+impl Progress for Heard {
+    fn started(&self, file: &str, done: u64, total: Option<u64>) {
+        self.push(format!("started {file} {done} {total:?}"));
+    }
+    fn advanced(&self, file: &str, done: u64) {
+        self.push(format!("advanced {file} {done}"));
+    }
+    fn retrying(&self, file: &str, attempt: u32, reason: &str, _: Duration) {
+        self.push(format!("retrying {file} {attempt} {reason}"));
+    }
+    fn finished(&self, file: &str) {
+        self.push(format!("finished {file}"));
+    }
+}
+
+#[test]
+fn a_whole_file_arrives_once() {
+    let server = Server::start(|request, _| Response::file(request, &content(), "\"v1\""));
+    let download = Try::new(&server, &content());
+    let heard = Heard::default();
+    assert_eq!(
+        download.get(QUICK, &heard),
+        Ok(Outcome::Transferred { resumed_from: 0 })
+    );
+    assert_eq!(fs::read(download.dest()).unwrap(), content());
+    assert_eq!(download.names(), ["file.bin"]);
+    assert!(heard.has("started file.bin 0 Some(300000)"));
+    assert!(heard.has("advanced file.bin 300000") && heard.has("finished file.bin"));
+    assert_eq!(download.get(QUICK, &heard), Ok(Outcome::AlreadyHere));
+    assert_eq!(server.n_requests("GET"), 1);
+}
+
+#[test]
+fn a_cut_transfer_goes_on_where_it_ended() {
+    let server = Server::start(|request, n_before| {
+        let response = Response::file(request, &content(), "\"v1\"");
+        if n_before < 2 {
+            response.cut_after(100_000)
+        } else {
+            response
+        }
+    });
+    let download = Try::new(&server, &content());
+    let heard = Heard::default();
+    download.get(QUICK, &heard).unwrap();
+    assert_eq!(fs::read(download.dest()).unwrap(), content());
+    let log = server.log();
+    assert_eq!(log.len(), 3);
+    assert_eq!(log[0].headers.get("range"), None);
+    assert_eq!(log[1].headers["range"], "bytes=100000-");
+    assert_eq!(log[1].headers["if-range"], "\"v1\"");
+    assert_eq!(log[2].headers["range"], "bytes=200000-");
+    assert!(heard.has("retrying file.bin 1 the transfer was cut"));
+}
+
+#[test]
+fn a_later_run_goes_on_where_an_earlier_one_ended() {
+    let server = Server::start(|request, n_before| {
+        let response = Response::file(request, &content(), "\"v1\"");
+        if n_before == 0 {
+            response.cut_after(120_000)
+        } else {
+            response
+        }
+    });
+    let download = Try::new(&server, &content());
+    let once = RetryPolicy {
+        attempts: 1,
+        ..QUICK
+    };
+    let error = download
+        .get(once, &Heard::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("cut") && error.contains("\nhint: a later attempt"),
+        "{error}"
+    );
+    assert_eq!(download.names(), ["file.bin.part", "file.bin.part.etag"]);
+    let outcome = download.get(once, &Heard::default());
+    assert_eq!(
+        outcome,
+        Ok(Outcome::Transferred {
+            resumed_from: 120_000
+        })
+    );
+    assert_eq!(fs::read(download.dest()).unwrap(), content());
+    assert_eq!(download.names(), ["file.bin"]);
+}
+
+#[test]
+fn a_server_that_cannot_resume_sends_all_again() {
+    for status in [200, 206, 416] {
+        let server = Server::start(move |request, n_before| match n_before {
+            0 => Response::file(request, &content(), "\"v1\"").cut_after(100_000),
+            // A range other than the one asked for, or none.
+            1 => Response::new(status, &content()).header("Content-Range", "bytes 7-299999/300000"),
+            _ => Response::file(request, &content(), "\"v1\""),
+        });
+        let download = Try::new(&server, &content());
+        download.get(QUICK, &Heard::default()).unwrap();
+        assert_eq!(fs::read(download.dest()).unwrap(), content(), "{status}");
+    }
+}
+
+#[test]
+fn what_is_left_of_another_version_does_not_stay() {
+    // With a tag the server says that the version changed; without one the checksum does.
+    for etag in ["\"new\"", ""] {
+        let server = Server::start(move |request, _| Response::file(request, &content(), etag));
+        let download = Try::new(&server, &content());
+        fs::write(beside(&download.dest(), ".part"), vec![7; 1000]).unwrap();
+        if !etag.is_empty() {
+            fs::write(beside(&download.dest(), ".part.etag"), "\"old\"").unwrap();
+        }
+        download.get(QUICK, &Heard::default()).unwrap();
+        assert_eq!(fs::read(download.dest()).unwrap(), content());
+        assert_eq!(download.names(), ["file.bin"]);
+    }
+}
+
+#[test]
+fn a_wrong_checksum_leaves_nothing() {
+    let server = Server::start(|request, _| Response::file(request, &vec![1; 300_000], "\"v1\""));
+    let download = Try::new(&server, &content());
+    let error = download.get(QUICK, &Heard::default()).unwrap_err();
+    assert!(
+        matches!(&error, Error::Checksum { expected, .. } if *expected == download.sha256),
+        "{error}"
+    );
+    assert_eq!(download.names(), Vec::<String>::new());
+    assert_eq!(server.n_requests("GET"), 1);
+}
+
+#[test]
+fn a_wrong_size_leaves_nothing() {
+    for size in [10, 400_000] {
+        let server = Server::start(move |_, _| Response::new(200, &vec![0; size]));
+        let download = Try::new(&server, &content());
+        let error = download
+            .get(QUICK, &Heard::default())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains(&format!("has {size} bytes, the published one 300000")),
+            "{error}"
+        );
+        assert_eq!(download.names(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_missing_file_is_not_asked_for_again() {
+    let server = Server::start(|_, _| Response::new(404, b"no such file"));
+    let download = Try::new(&server, &content());
+    let error = download
+        .get(QUICK, &Heard::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("the server answered 404"), "{error}");
+    assert_eq!((server.n_requests("GET"), download.names().len()), (1, 0));
+}
+
+#[test]
+fn a_server_in_trouble_is_asked_again() {
+    let server = Server::start(|request, n_before| match n_before {
+        0 => Response::new(503, b"busy").header("Retry-After", "0"),
+        1 => Response::new(500, b"oops"),
+        _ => Response::file(request, &content(), "\"v1\""),
+    });
+    let download = Try::new(&server, &content());
+    let heard = Heard::default();
+    download.get(QUICK, &heard).unwrap();
+    assert_eq!(server.n_requests("GET"), 3);
+    assert!(heard.has("retrying file.bin 1 the server answered 503"));
+    assert!(heard.has("retrying file.bin 2 the server answered 500"));
+
+    let server = Server::start(|_, _| Response::new(502, b""));
+    let download = Try::new(&server, &content());
+    let error = download
+        .get(QUICK, &Heard::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("answered 502 (3 attempts)"), "{error}");
+    assert_eq!((server.n_requests("GET"), download.names().len()), (3, 0));
+}
+
+#[test]
+fn redirects_are_followed_but_not_forever() {
+    let server = Server::start(|request, _| match &*request.path {
+        "/file.bin" => Response::new(302, b"").header("Location", "/moved.bin"),
+        "/loop.bin" => Response::new(301, b"").header("Location", "/loop.bin"),
+        _ => Response::file(request, &content(), "\"v1\""),
+    });
+    let mut download = Try::new(&server, &content());
+    download.get(QUICK, &Heard::default()).unwrap();
+    assert_eq!(fs::read(download.dest()).unwrap(), content());
+    download = Try::new(&server, &content());
+    download.url = format!("{}/loop.bin", server.url);
+    let error = download
+        .get(QUICK, &Heard::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.to_lowercase().contains("redirect"), "{error}");
+}
+
+#[test]
+fn nobody_answering_is_an_error() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let server = Server::start(|_, _| Response::new(200, b""));
+    let mut download = Try::new(&server, &content());
+    download.url = format!("http://{address}/file.bin");
+    assert!(matches!(
+        download.get(QUICK, &Heard::default()),
+        Err(Error::Download { .. })
+    ));
+    assert_eq!(download.names(), Vec::<String>::new());
+}
+
+#[test]
+fn packed_files_are_unpacked_and_then_checked() {
+    let packed = crate::source::unpack::tests::compressed_by_ncompress();
+    let unpacked = unlzw("f", &packed, Limit::DEFAULT).unwrap();
+    let server = Server::start(move |request, n_before| {
+        let response = Response::file(request, &packed, "\"v1\"");
+        if n_before == 0 {
+            response.cut_after(100)
+        } else {
+            response
+        }
+    });
+    let mut download = Try::new(&server, &unpacked);
+    download.packing = Packing::Compress;
+    download.get(QUICK, &Heard::default()).unwrap();
+    assert_eq!(fs::read(download.dest()).unwrap(), unpacked);
+    assert_eq!(download.names(), ["file.bin"]);
+
+    let server = Server::start(|_, _| Response::new(200, b"\x1f\x9d\x90garbage"));
+    let mut download = Try::new(&server, &unpacked);
+    download.packing = Packing::Compress;
+    assert!(download.get(QUICK, &Heard::default()).is_err());
+    assert_eq!(download.names(), Vec::<String>::new());
+}
+
+/// Another process that runs one test of this binary, with its job in a variable.
+fn spawn_child(download: &Try) -> Child {
+    let job = format!(
+        "{} {} {} {}",
+        download.url,
+        download.dest().display(),
+        download.sha256,
+        download.size
+    );
+    Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "source::fetch::tests::child_process",
+            "--nocapture",
+        ])
+        .env("MPU_TEST_DOWNLOAD", job)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Not a test of its own: what the children of the next two tests do.
+#[test]
+fn child_process() {
+    let Ok(job) = std::env::var("MPU_TEST_DOWNLOAD") else {
+        return;
+    };
+    let [url, dest, sha256, size] = job.split(' ').collect::<Vec<_>>()[..] else {
+        panic!("a job of four words");
+    };
+    let job = Download {
+        url,
+        dest: Path::new(dest),
+        sha256,
+        size: size.parse().unwrap(),
+        packing: Packing::Plain,
+    };
+    Fetcher::new(QUICK).get(&job, &Heard::default()).unwrap();
+}
+
+#[test]
+fn of_several_processes_one_downloads() {
+    let server = Server::start(|request, _| {
+        Response::file(request, &content(), "\"v1\"").stall(Duration::from_millis(400))
+    });
+    let download = Try::new(&server, &content());
+    let children: Vec<Child> = (0..4).map(|_| spawn_child(&download)).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(server.n_requests("GET"), 1);
+    assert_eq!(fs::read(download.dest()).unwrap(), content());
+    assert_eq!(download.names(), ["file.bin"]);
+}
+
+#[test]
+fn a_killed_process_leaves_a_part_that_the_next_one_uses() {
+    let server = Server::start(|request, n_before| {
+        let response = Response::file(request, &content(), "\"v1\"");
+        if n_before == 0 {
+            response.cut_after(150_000).stall(Duration::from_secs(20))
+        } else {
+            response
+        }
+    });
+    let download = Try::new(&server, &content());
+    let mut child = spawn_child(&download);
+    let part = PartFile::of(&download.dest());
+    let since = std::time::Instant::now();
+    while part.len() < 149_999 {
+        assert!(
+            since.elapsed() < Duration::from_secs(20),
+            "the child got {} bytes",
+            part.len()
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!download.dest().exists(), "a half file must not be there");
+    let outcome = download.get(QUICK, &Heard::default());
+    assert_eq!(
+        outcome,
+        Ok(Outcome::Transferred {
+            resumed_from: 149_999
+        })
+    );
+    assert_eq!(fs::read(download.dest()).unwrap(), content());
+}
+
+#[test]
+fn pauses_double_up_to_a_minute() {
+    let policy = RetryPolicy::default();
+    let seconds = [1, 2, 3, 4, 9, 40].map(|n| policy.pause(n).as_secs_f64());
+    assert_eq!(seconds, [0.5, 1.0, 2.0, 4.0, 60.0, 60.0]);
+}

@@ -1,0 +1,186 @@
+use std::process::Command;
+
+use super::*;
+use crate::source::content::sha256;
+use crate::source::progress::Quiet;
+use crate::source::server::{Request, Response, Server};
+
+const QUICK: RetryPolicy = RetryPolicy {
+    attempts: 3,
+    first_pause: Duration::from_millis(1),
+    lock_timeout: Duration::from_secs(30),
+};
+const REPO: &str = "someone/digits";
+const FILE: &str = "digits/train-00000-of-00001.parquet";
+const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+
+fn content() -> Vec<u8> {
+    (0..200_000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect()
+}
+
+/// What the Hub says of a large file: its SHA-256 as the tag, and the commit.
+fn hub_file(content: &[u8]) -> Response {
+    Response::new(200, content)
+        .header("ETag", &format!("\"{}\"", sha256(content)))
+        .header("X-Repo-Commit", COMMIT)
+}
+
+struct Try {
+    dir: tempfile::TempDir,
+    settings: HubSettings,
+}
+
+impl Try {
+    fn new(server: &Server) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = HubSettings {
+            endpoint: Some(server.url.clone()),
+            token: Some("hf_test".to_owned()),
+            cache_dir: Some(dir.path().join("hub")),
+        };
+        Self { dir, settings }
+    }
+
+    fn get(&self) -> Result<PathBuf> {
+        let lock_dir = self.dir.path().join("locks");
+        download(&self.settings, REPO, FILE, &lock_dir, &QUICK, &Quiet)
+    }
+
+    fn blobs(&self) -> Vec<PathBuf> {
+        let folder = cache_dir(&self.settings).join("datasets--someone--digits/blobs");
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_none()).collect()
+    }
+}
+
+fn is_get(request: &Request) -> bool {
+    request.method == "GET"
+}
+
+#[test]
+fn a_file_arrives_in_the_hubs_cache() {
+    let server = Server::start(|_, _| hub_file(&content()));
+    let hub = Try::new(&server);
+    assert_eq!(cached(&hub.settings, REPO, FILE), None);
+    let path = hub.get().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), content());
+    assert_eq!(cached(&hub.settings, REPO, FILE), Some(path));
+    let log = server.log();
+    assert!(
+        log.iter()
+            .all(|request| request.path == format!("/datasets/{REPO}/resolve/main/{FILE}"))
+    );
+    assert!(
+        log.iter()
+            .all(|request| request.headers["authorization"] == "Bearer hf_test")
+    );
+    hub.get().unwrap();
+    assert_eq!(server.n_requests("GET"), 1);
+}
+
+#[test]
+fn a_cut_transfer_is_tried_again() {
+    let server = Server::start(|request, n_before| {
+        let response = hub_file(&content());
+        if is_get(request) && n_before < 2 {
+            response.cut_after(5000)
+        } else {
+            response
+        }
+    });
+    let hub = Try::new(&server);
+    assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
+    assert_eq!(server.n_requests("GET"), 2);
+}
+
+/// The client keeps the body of an error answer to the transfer itself; the check here does not.
+#[test]
+fn an_error_page_does_not_stay_in_the_cache() {
+    let server = Server::start(|request, n_before| {
+        if is_get(request) && n_before < 2 {
+            Response::new(404, b"<html>not today</html>")
+        } else {
+            hub_file(&content())
+        }
+    });
+    let hub = Try::new(&server);
+    assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
+
+    let server = Server::start(|request, _| {
+        if is_get(request) {
+            Response::new(200, &vec![0; 200_000])
+        } else {
+            hub_file(&content())
+        }
+    });
+    let hub = Try::new(&server);
+    let error = hub.get().unwrap_err();
+    assert!(matches!(error, Error::Checksum { .. }), "{error}");
+    assert_eq!(hub.blobs(), Vec::<PathBuf>::new());
+    assert_eq!(cached(&hub.settings, REPO, FILE), None);
+}
+
+#[test]
+fn a_server_in_trouble_is_asked_again_and_a_missing_file_is_not() {
+    let server = Server::start(|_, n_before| match n_before {
+        0 | 1 => Response::new(503, b"busy"),
+        _ => hub_file(&content()),
+    });
+    let hub = Try::new(&server);
+    assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
+
+    let server = Server::start(|_, _| Response::new(404, b""));
+    let error = Try::new(&server).get().unwrap_err().to_string();
+    assert!(error.contains("not found"), "{error}");
+    assert_eq!(server.log().len(), 1);
+}
+
+/// Not a test of its own: what the child of the next test does.
+#[test]
+fn child_process() {
+    if std::env::var_os("MPU_TEST_HUB").is_some() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = download(
+            &HubSettings::default(),
+            REPO,
+            FILE,
+            dir.path(),
+            &QUICK,
+            &Quiet,
+        )
+        .unwrap();
+        assert_eq!(Some(path), cached(&HubSettings::default(), REPO, FILE));
+    }
+}
+
+#[test]
+fn the_hubs_own_variables_are_honoured() {
+    let server = Server::start(|_, _| hub_file(&content()));
+    let home = tempfile::tempdir().unwrap();
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "source::hub::tests::child_process"])
+        .env_remove("HF_HUB_CACHE")
+        .env_remove("HUGGINGFACE_HUB_CACHE")
+        .env("MPU_TEST_HUB", "1")
+        .env("HF_ENDPOINT", &server.url)
+        .env("HF_TOKEN", "hf_from_env")
+        .env("HF_HOME", home.path())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let log = server.log();
+    assert!(
+        log.iter()
+            .all(|request| request.headers["authorization"] == "Bearer hf_from_env")
+    );
+    assert_eq!(server.n_requests("GET"), 1);
+    let settings = HubSettings {
+        cache_dir: Some(home.path().join("hub")),
+        ..HubSettings::default()
+    };
+    let path = cached(&settings, REPO, FILE).unwrap();
+    assert_eq!(fs::read(path).unwrap(), content());
+}

@@ -1,0 +1,261 @@
+//! The real benchmark files, where `MPU_DATA_DIR` points; skipped in one line where it does not.
+
+use std::path::{Path, PathBuf};
+
+use mpu_data::source::{
+    DatasetId, FileCheck, Limit, LoadOptions, Locations, Part, Quiet, Verification, load, verify,
+};
+use mpu_data::split::{Note, Protocol, Split, SplitSpec};
+use mpu_data::{ClassCount, Deviation, Holdout, Origin, Scaling, Seed, TrainTest};
+
+/// The user's data folder alone: no cache, no download.
+fn locations(test: &str) -> Option<Locations> {
+    let Some(dir) = std::env::var_os("MPU_DATA_DIR") else {
+        println!("skipped: {test} needs the benchmark files; set MPU_DATA_DIR");
+        return None;
+    };
+    let mut locations = Locations::offline_in(&PathBuf::from(dir));
+    locations.cache_dir = PathBuf::from("/nonexistent");
+    Some(locations)
+}
+
+/// Whether the dataset's folder is in the data folder; a test says so where it is not.
+fn is_here(id: DatasetId, locations: &Locations) -> bool {
+    let folder = locations
+        .data_dir
+        .as_deref()
+        .unwrap_or(Path::new(""))
+        .join(id.card().folder);
+    if !folder.is_dir() {
+        println!("skipped: {id} is not in MPU_DATA_DIR");
+    }
+    folder.is_dir()
+}
+
+fn counts(verification: &Verification) -> Vec<&[usize]> {
+    verification
+        .parts
+        .iter()
+        .map(|part| &part.class_counts[..])
+        .collect()
+}
+
+fn load_with(id: DatasetId, locations: &Locations, seed: u64) -> TrainTest {
+    let options = LoadOptions {
+        seed: Seed(seed),
+        ..LoadOptions::default()
+    };
+    load(id, locations, &options, &Quiet).unwrap()
+}
+
+#[test]
+fn every_dataset_has_its_published_checksums_and_counts() {
+    let Some(locations) = locations("every_dataset_has_its_published_checksums_and_counts") else {
+        return;
+    };
+    for id in DatasetId::ALL {
+        if id == DatasetId::Svhn || !is_here(id, &locations) {
+            continue;
+        }
+        let verification = verify(id, &locations, Limit::DEFAULT).unwrap();
+        assert!(
+            verification.is_as_published(),
+            "{:?}",
+            verification.deviations
+        );
+        assert_eq!(verification.origin, Origin::DataDir);
+        for file in &verification.files {
+            assert_eq!(file.check, FileCheck::SameBytes, "{id} {}", file.name);
+        }
+        let published: Vec<&[usize]> = id
+            .card()
+            .parts
+            .iter()
+            .map(|part| part.class_counts)
+            .collect();
+        assert_eq!(counts(&verification), published, "{id}");
+    }
+}
+
+#[test]
+fn svhn_there_is_marked_as_a_subset() {
+    let Some(locations) = locations("svhn_there_is_marked_as_a_subset") else {
+        return;
+    };
+    if !is_here(DatasetId::Svhn, &locations) {
+        return;
+    }
+    let data = load_with(DatasetId::Svhn, &locations, 0);
+    assert_eq!(data.train.provenance().mark(), Some("subset"));
+    let subset = |part, published, found| Deviation::Subset {
+        part,
+        published,
+        found,
+    };
+    let deviations = &data.train.provenance().deviations;
+    assert!(
+        deviations.contains(&subset(Part::Train, 73_257, 14_000)),
+        "{deviations:?}"
+    );
+    assert!(
+        deviations.contains(&subset(Part::Test, 26_032, 10_000)),
+        "{deviations:?}"
+    );
+    assert_eq!(
+        data.test.class_counts(),
+        [684, 1968, 1590, 1104, 964, 909, 773, 767, 621, 620]
+    );
+    assert_eq!(
+        data.train.class_counts(),
+        [970, 2676, 1994, 1628, 1482, 1348, 1053, 1040, 904, 905]
+    );
+    assert_eq!(data.train.features().shape().to_string(), "3x32x32");
+    let spec = SplitSpec::new(Protocol::FirstK, ClassCount::new(4).unwrap(), 0.5, Seed(1));
+    let split = Split::of(&data, &spec).unwrap();
+    assert_eq!(split.summary().data_mark.as_deref(), Some("subset"));
+}
+
+/// ⌊6131 (1/0.5 - 1) / 3⌋ = 2043 rows of each observed class go into the pool.
+#[test]
+fn mnist_first_four_at_one_half_has_the_sizes_of_the_formula() {
+    let Some(locations) = locations("mnist_first_four_at_one_half_has_the_sizes_of_the_formula")
+    else {
+        return;
+    };
+    if !is_here(DatasetId::Mnist, &locations) {
+        return;
+    }
+    let data = load_with(DatasetId::Mnist, &locations, 42);
+    let spec = SplitSpec::new(Protocol::FirstK, ClassCount::new(4).unwrap(), 0.5, Seed(42));
+    let summary = Split::of(&data, &spec).unwrap().summary();
+    assert_eq!(summary.pool_by_hidden_class, [2043, 2043, 2043, 6131]);
+    assert_eq!(summary.pool, 12_260);
+    assert_eq!(summary.labeled, [3880, 4699, 3915]);
+    assert_eq!(summary.test, [980, 1135, 1032, 1010]);
+    let miss = (summary.priors.negative() - 0.5).abs() * summary.pool as f64;
+    assert!(miss <= 1.0 + 1e-9, "missed by {miss} rows");
+    assert_eq!(summary.data_mark, None);
+    // The draw is the same on every machine, and so is its digest.
+    assert_eq!(summary.digest, "");
+
+    let spec = SplitSpec { prior: 0.2, ..spec };
+    let summary = Split::of(&data, &spec).unwrap().summary();
+    assert_eq!(
+        summary.notes,
+        [Note::NegativesReduced {
+            kept: 1226,
+            of: 6131
+        }]
+    );
+    assert_eq!(summary.pool_by_hidden_class, [1634, 1634, 1634, 1226]);
+}
+
+#[test]
+fn uci_tables_are_split_eighty_twenty() {
+    let Some(locations) = locations("uci_tables_are_split_eighty_twenty") else {
+        return;
+    };
+    for (id, train, test) in [
+        (DatasetId::Pendigits, 8794, 2198),
+        (DatasetId::Waveform1, 4000, 1000),
+        (DatasetId::Semeion, 1274, 319),
+    ] {
+        if !is_here(id, &locations) {
+            continue;
+        }
+        let data = load_with(id, &locations, 1);
+        assert_eq!(
+            (data.train.n_rows(), data.test.n_rows()),
+            (train, test),
+            "{id}"
+        );
+        let other = load_with(id, &locations, 2);
+        assert_ne!(data.drawn_test_rows, other.drawn_test_rows, "{id}");
+    }
+    if is_here(DatasetId::Pendigits, &locations) {
+        let options = LoadOptions {
+            holdout: Some(Holdout::Published),
+            ..LoadOptions::default()
+        };
+        let data = load(DatasetId::Pendigits, &locations, &options, &Quiet).unwrap();
+        assert_eq!((data.train.n_rows(), data.test.n_rows()), (7494, 3498));
+        let error = load(DatasetId::Semeion, &locations, &options, &Quiet).unwrap_err();
+        assert!(error.to_string().contains("none was published"), "{error}");
+    }
+}
+
+#[test]
+fn features_are_as_published() {
+    let Some(locations) = locations("features_are_as_published") else {
+        return;
+    };
+    for (id, low, high) in [
+        (DatasetId::Mnist, 0.0, 255.0),
+        (DatasetId::Usps, -1.0, 1.0),
+        (DatasetId::Semeion, 0.0, 1.0),
+        (DatasetId::Pendigits, 0.0, 100.0),
+    ] {
+        if !is_here(id, &locations) {
+            continue;
+        }
+        let mut data = load_with(id, &locations, 1);
+        let values = data.train.features().values();
+        assert_eq!(
+            values.iter().copied().fold(f32::INFINITY, f32::min),
+            low,
+            "{id}"
+        );
+        assert_eq!(
+            values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+            high,
+            "{id}"
+        );
+        let rows: Vec<usize> = (0..data.train.n_rows()).collect();
+        let scaler = Scaling::MinMax.fit(data.train.features(), &rows).unwrap();
+        scaler.apply(data.train.features_mut()).unwrap();
+        let mut scaled = data.train.features().values().iter();
+        assert!(scaled.all(|v| (0.0..=1.0).contains(v)), "{id}");
+    }
+}
+
+/// The published file was made by the same generator: class means agree within sampling noise.
+#[test]
+fn the_waveform_generator_agrees_with_the_published_file() {
+    let Some(locations) = locations("the_waveform_generator_agrees_with_the_published_file") else {
+        return;
+    };
+    if !is_here(DatasetId::Waveform1, &locations) {
+        return;
+    }
+    let means = |options: &LoadOptions| {
+        let data = load(DatasetId::Waveform1, &locations, options, &Quiet).unwrap();
+        let mut sums = vec![[0.0_f64; 21]; 3];
+        for (row, &label) in data.train.labels().iter().enumerate() {
+            for (sum, &value) in sums[label].iter_mut().zip(data.train.features().row(row)) {
+                *sum += f64::from(value);
+            }
+        }
+        for (sums, n) in sums.iter_mut().zip(data.train.class_counts()) {
+            for sum in sums.iter_mut() {
+                *sum /= n as f64;
+            }
+        }
+        (sums, data.train.provenance().origin)
+    };
+    let (published, origin) = means(&LoadOptions::default());
+    assert_eq!(origin, Origin::DataDir);
+    let (generated, origin) = means(&LoadOptions {
+        generated_rows: Some(50_000),
+        ..LoadOptions::default()
+    });
+    assert_eq!(origin, Origin::Generated);
+    for (class, (published, generated)) in published.iter().zip(&generated).enumerate() {
+        for (attribute, (a, b)) in published.iter().zip(generated).enumerate() {
+            // The standard error of a class mean in the file is at most 0.055.
+            assert!(
+                (a - b).abs() < 0.25,
+                "class {class}, attribute {attribute}: {a} and {b}"
+            );
+        }
+    }
+}
