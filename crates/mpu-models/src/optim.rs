@@ -185,8 +185,8 @@ impl Optimizer {
                     share1: (1.0 - beta1) as f32,
                     beta2: beta2 as f32,
                     share2: (1.0 - beta2) as f32,
-                    step: (lr / (1.0 - beta1.powf(t))) as f32,
-                    root: (1.0 - beta2.powf(t)).sqrt() as f32,
+                    step: (lr / (1.0 - libm::pow(beta1, t))) as f32,
+                    root: (1.0 - libm::pow(beta2, t)).sqrt() as f32,
                     eps: eps as f32,
                 };
                 rows::adam(self.isa, values, gradient, first, second, coefficients);

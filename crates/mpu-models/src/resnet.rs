@@ -16,7 +16,15 @@ pub(crate) struct ConvNorm {
 
 impl ConvNorm {
     fn forward(&self, x: &Tensor, mode: Mode) -> Result<Tensor> {
-        let conv = x.conv2d(self.weight.as_tensor(), 1, self.stride, 1, 1)?;
+        let (_, _, height, width) = x.dims4()?;
+        let weight = self.weight.as_tensor();
+        let conv = if self.stride == 1 || height % 2 == width % 2 {
+            x.conv2d(weight, 1, self.stride, 1, 1)?
+        } else {
+            // Candle's gradient of a strided convolution takes the width for as odd or even as
+            // the height.
+            subsample(&x.conv2d(weight, 1, 1, 1, 1)?, self.stride)?
+        };
         self.norm.forward(&conv, mode)
     }
 }
@@ -42,13 +50,16 @@ fn shortcut(x: &Tensor, stride: usize, planes: usize) -> Result<Tensor> {
     if stride == 1 {
         return Ok(x.clone());
     }
-    let (_, inputs, height, width) = x.dims4()?;
+    let extra = planes - x.dim(1)?;
+    subsample(x, stride)?.pad_with_zeros(1, extra / 2, extra - extra / 2)
+}
+
+/// Every `stride`-th pixel.
+fn subsample(x: &Tensor, stride: usize) -> Result<Tensor> {
+    let (_, _, height, width) = x.dims4()?;
     let every = |size: usize| Tensor::arange_step(0u32, size as u32, stride as u32, x.device());
-    let fewer = x
-        .index_select(&every(height)?, 2)?
-        .index_select(&every(width)?, 3)?;
-    let extra = planes - inputs;
-    fewer.pad_with_zeros(1, extra / 2, extra - extra / 2)
+    x.index_select(&every(height)?, 2)?
+        .index_select(&every(width)?, 3)
 }
 
 /// A first convolution, the blocks, global average pooling and a linear layer.
