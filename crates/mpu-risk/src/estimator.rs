@@ -182,7 +182,7 @@ impl Estimator {
         let negative_loss = self.negative_loss();
 
         let own: Vec<f64> = labeled()
-            .map(|(&r, &class)| self.own_loss(row(r), class))
+            .map(|(&r, &class)| self.loss_of(row(r), class))
             .collect::<Result<_>>()?;
         let negative = |rows: &[usize]| -> Result<Vec<f64>> {
             rows.iter()
@@ -307,7 +307,9 @@ impl Estimator {
         }
     }
 
-    fn own_loss(&self, scores: &[f64], class: usize) -> Result<f64> {
+    /// The loss `L(f, y)` of one row of scores whose true class is known: what the risk is the
+    /// expectation of, for judging on rows with true labels.
+    pub fn loss_of(&self, scores: &[f64], class: usize) -> Result<f64> {
         if self.method == Method::Supervised {
             return Ok(supervised::cross_entropy(scores, class));
         }

@@ -4,9 +4,43 @@
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What was wrong.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Bad data, priors or scaling.
+    #[error(transparent)]
+    Data(#[from] mpu_data::Error),
+
+    /// Bad architecture, parameters or optimiser.
+    #[error(transparent)]
+    Model(#[from] mpu_models::Error),
+
+    /// Bad sample, method or loss.
+    #[error(transparent)]
+    Risk(#[from] mpu_risk::Error),
+
+    /// A name that is not in the list.
+    #[error("unknown {what} `{found}`: allowed are {allowed}")]
+    UnknownName {
+        /// What the name was to name.
+        what: &'static str,
+        /// The name given.
+        found: String,
+        /// The names that exist.
+        allowed: String,
+    },
+
+    /// A setting outside its range.
+    #[error("{name} is {value}: it must be {allowed}")]
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+
     /// A class beyond the number of classes.
     #[error("class {found} is out of range: with {n_classes} classes it must be 0 to {}", n_classes - 1)]
     ClassOutOfRange {
@@ -24,4 +58,56 @@ pub enum Error {
         /// How many predictions were given.
         predictions: usize,
     },
+
+    /// Parts of a problem that do not fit together.
+    #[error("{what}: {found}, but {needed}")]
+    Mismatch {
+        /// What does not fit.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What is needed.
+        needed: String,
+    },
+
+    /// The supervised limit without true labels.
+    #[error("supervised needs the true class of every training row, which these data do not have")]
+    NoOracle,
+
+    /// Training that left the finite numbers.
+    #[error(
+        "training diverged in epoch {epoch}, batch {batch}: {what}\n\
+         hint: try a lower learning rate (now {lr}), scaled features, or a bounded loss such as sigmoid_prob"
+    )]
+    Diverged {
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// The batch, counted from 1.
+        batch: usize,
+        /// What was not finite.
+        what: &'static str,
+        /// The learning rate in force.
+        lr: f64,
+    },
+
+    /// A checkpoint that cannot be read or belongs to another run.
+    #[error("checkpoint: {what}")]
+    Checkpoint {
+        /// What is wrong with it.
+        what: String,
+    },
+
+    /// A device that is not there or was not built in.
+    #[error("device {name}: {why}")]
+    Device {
+        /// The device asked for.
+        name: String,
+        /// Why it cannot be used.
+        why: String,
+    },
+}
+
+/// Names the part of a checkpoint that cannot be read.
+pub(crate) fn checkpoint(what: impl std::fmt::Display) -> Error {
+    Error::Checkpoint { what: what.to_string() }
 }

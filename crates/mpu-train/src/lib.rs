@@ -1,18 +1,60 @@
 //! Training and judging multi-class positive-unlabeled classifiers.
 //!
-//! So far this crate holds the metrics; the training loop follows.
+//! A [`Run`] (architecture, estimator, settings, seed) is trained on a [`Problem`] (rows, what is known of
+//! each, priors) and returns an [`Outcome`] of plain values. It touches no disk, clock, environment
+//! or screen: an [`Observer`] is told what happens and does what it likes with it.
 //!
 //! ```
-//! use mpu_data::ClassCount;
-//! use mpu_train::Confusion;
+//! use mpu_data::{Features, MpuLabel::{Labeled, Unlabeled}, Priors, Seed, Shape};
+//! use mpu_loss::Loss;
+//! use mpu_models::{ModelSpec, Threads};
+//! use mpu_risk::Estimator;
+//! use mpu_train::{DeviceChoice, Problem, Run, Sample, TrainSettings, Unobserved};
 //!
-//! let confusion = Confusion::new(ClassCount::new(3)?, &[0, 1, 2, 2], &[0, 1, 2, 1])?;
-//! assert_eq!(confusion.accuracy(), 0.75);
+//! // One observed class on the left of 0, everything else on the right; half of the pool is negative.
+//! let values = vec![-1.0, -1.2, -0.9, -1.1, 1.0, 1.2, -1.0, 0.9];
+//! let labels = vec![Labeled(0), Labeled(0), Labeled(0), Unlabeled, Unlabeled, Unlabeled, Unlabeled, Unlabeled];
+//! let priors = Priors::from_observed(&[0.4])?;
+//! let train = Sample { features: Features::new(values, Shape::Vector(1))?, labels };
+//! let problem = Problem::new(priors.clone(), train)?;
+//!
+//! let run = Run {
+//!     model: ModelSpec::mlp5(1, 2),
+//!     estimator: Estimator::new("csmpu-exact-nn".parse()?, Loss::default(), priors),
+//!     settings: TrainSettings { epochs: 20, ..TrainSettings::default() },
+//!     seed: Seed(1),
+//!     device: DeviceChoice::Cpu,
+//!     threads: Threads::ONE,
+//! };
+//! let outcome = run.train(&problem, None, &mut Unobserved)?;
+//! let scores = run.predict(&outcome.state.params, &[-1.05, 1.05])?;
+//! assert!(scores[0] > scores[1], "left is the observed class");
+//! assert!(scores[2] < scores[3], "right is negative");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod batch;
+mod checkpoint;
+mod device;
+mod engine;
 mod error;
+mod event;
 pub mod metrics;
+mod outcome;
+mod problem;
+mod proxy;
+mod select;
+mod settings;
+mod trainer;
 
+pub use checkpoint::{State, model_from_bytes, model_to_bytes};
+pub use device::DeviceChoice;
 pub use error::{Error, Result};
+pub use event::{Control, Event, Observer, Unobserved};
 pub use metrics::{Confusion, Rates};
+pub use outcome::{EpochMetrics, Outcome};
+pub use problem::{Judged, Problem, Sample};
+pub use proxy::pu_accuracy;
+pub use select::Selection;
+pub use settings::{Batching, Schedule, TrainSettings};
+pub use trainer::{Run, RunError, answers};

@@ -1,0 +1,123 @@
+//! What can be wrong with a model, its parameters or a batch, with the value found.
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What was wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An architecture that cannot be built.
+    #[error("{field} is {found}: it must be {allowed}")]
+    Spec {
+        /// The part of the specification.
+        field: &'static str,
+        /// The value given.
+        found: usize,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+
+    /// A tensor the model needs is absent.
+    #[error("parameter `{name}` is missing")]
+    MissingParameter {
+        /// Its name.
+        name: String,
+    },
+
+    /// A tensor the model has no place for, or that was given twice.
+    #[error("parameter `{name}` is unknown to this model, or given twice")]
+    UnexpectedParameter {
+        /// Its name.
+        name: String,
+    },
+
+    /// A tensor of another shape than the model's.
+    #[error("parameter `{name}` has shape {found:?}: the model needs {needed:?}")]
+    ParameterShape {
+        /// Its name.
+        name: String,
+        /// The shape given.
+        found: Vec<usize>,
+        /// The shape of the model.
+        needed: Vec<usize>,
+    },
+
+    /// A block of numbers of the wrong length.
+    #[error("{what} holds {found} values: {needed} are needed")]
+    Length {
+        /// What the block is.
+        what: &'static str,
+        /// How many values were given.
+        found: usize,
+        /// How many are needed.
+        needed: usize,
+    },
+
+    /// A block of numbers that is not a whole number of rows.
+    #[error("{what} holds {found} values: not a whole number of rows of {width}")]
+    Rows {
+        /// What the block is.
+        what: &'static str,
+        /// How many values were given.
+        found: usize,
+        /// The width of a row.
+        width: usize,
+    },
+
+    /// More or fewer rows than the workspace can take.
+    #[error("a batch of {found} rows: this workspace takes 1 to {max}")]
+    BatchSize {
+        /// The rows asked for.
+        found: usize,
+        /// The most the workspace was built for.
+        max: usize,
+    },
+
+    /// Parameters of one model in the workspace or optimiser of another.
+    #[error("the parameters belong to another architecture than the {what}")]
+    OtherModel {
+        /// What they were used with.
+        what: &'static str,
+    },
+
+    /// A gradient asked for before a training-mode forward pass.
+    #[error(
+        "no training-mode forward pass to go back through\n\
+         hint: call `forward` with `Mode::Train` before `backward`"
+    )]
+    NoForward,
+
+    /// An optimiser setting out of range.
+    #[error("{field} is {found}: it must be {allowed}")]
+    Setting {
+        /// The setting.
+        field: &'static str,
+        /// The value given.
+        found: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+
+    /// A tensor operation failed.
+    #[error("{operation} failed")]
+    Tensor {
+        /// What was being computed.
+        operation: &'static str,
+        /// Candle's own report.
+        #[source]
+        source: candle_core::Error,
+    },
+}
+
+/// Adds the operation to a candle error.
+pub(crate) trait During<T> {
+    /// Names what was being computed.
+    fn during(self, operation: &'static str) -> Result<T>;
+}
+
+impl<T> During<T> for candle_core::Result<T> {
+    fn during(self, operation: &'static str) -> Result<T> {
+        self.map_err(|source| Error::Tensor { operation, source })
+    }
+}

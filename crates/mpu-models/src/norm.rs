@@ -1,0 +1,175 @@
+//! Batch normalisation with PyTorch's semantics, in plain tensor operations.
+
+use candle_core::{Result, Tensor, Var};
+
+use crate::spec::Mode;
+
+/// Added to the variance before its root is taken.
+pub(crate) const EPS: f64 = 1e-5;
+
+/// Share of the new batch in the running statistics.
+pub(crate) const MOMENTUM: f64 = 0.1;
+
+/// One batch normalisation over dimension 1 of a tensor of two or four dimensions.
+///
+/// ```text
+/// y = γ (x − mean) / √(var + ε) + β
+/// ```
+///
+/// In training, `mean` and the biased `var` are those of the batch, and the running statistics
+/// become `0.9 · running + 0.1 · batch` with the *unbiased* variance. In evaluation they are the
+/// running ones.
+///
+/// **One value per channel.** A batch of one row (for images: of one pixel) has no variance, and
+/// PyTorch refuses it. Here such a batch is normalised with the running statistics also in
+/// training, and does not move them: an epoch whose last batch has one row goes through.
+#[derive(Debug, Clone)]
+pub(crate) struct BatchNorm {
+    pub(crate) scale: Var,
+    pub(crate) shift: Var,
+    pub(crate) running_mean: Var,
+    pub(crate) running_var: Var,
+}
+
+impl BatchNorm {
+    pub(crate) fn forward(&self, x: &Tensor, mode: Mode) -> Result<Tensor> {
+        let count = x.elem_count() / x.dim(1)?;
+        let (centred, var) = match mode {
+            Mode::Train if count > 1 => {
+                let mean = channel_mean(x)?;
+                let centred = x.broadcast_sub(&mean)?;
+                let var = channel_mean(&centred.sqr()?)?;
+                self.update(&mean, &var, count)?;
+                (centred, var)
+            }
+            _ => {
+                let mean = self.as_channels(&self.running_mean, x)?.detach();
+                let var = self.as_channels(&self.running_var, x)?.detach();
+                (x.broadcast_sub(&mean)?, var)
+            }
+        };
+        let normal = centred.broadcast_div(&(var + EPS)?.sqrt()?)?;
+        normal
+            .broadcast_mul(&self.as_channels(&self.scale, x)?)?
+            .broadcast_add(&self.as_channels(&self.shift, x)?)
+    }
+
+    fn update(&self, mean: &Tensor, var: &Tensor, count: usize) -> Result<()> {
+        let unbiased = (var.detach() * (count as f64 / (count - 1) as f64))?;
+        for (running, batch) in [
+            (&self.running_mean, mean.detach()),
+            (&self.running_var, unbiased),
+        ] {
+            let kept = (running.as_tensor() * (1.0 - MOMENTUM))?;
+            let moved = (kept + (batch.flatten_all()? * MOMENTUM)?)?;
+            running.set(&moved.detach())?;
+        }
+        Ok(())
+    }
+
+    /// `[c]` as `[1, c]` or `[1, c, 1, 1]`, to fit `x`.
+    fn as_channels(&self, values: &Var, x: &Tensor) -> Result<Tensor> {
+        let mut shape = vec![1; x.rank()];
+        shape[1] = values.elem_count();
+        values.as_tensor().reshape(shape)
+    }
+}
+
+/// The mean of every channel, with all dimensions kept.
+fn channel_mean(x: &Tensor) -> Result<Tensor> {
+    match x.rank() {
+        2 => x.mean_keepdim(0),
+        _ => x.mean_keepdim((0, 2, 3)),
+    }
+}
+
+/// `max(x, 0)` whose slope at zero is zero, as in PyTorch (candle's own has slope one there).
+/// NaN stays NaN.
+pub(crate) fn relu(x: &Tensor) -> Result<Tensor> {
+    x.le(0.0)?.where_cond(&x.zeros_like()?, x)
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+
+    fn norm(width: usize) -> BatchNorm {
+        let var = |value: f32| {
+            let tensor = Tensor::full(value, width, &Device::Cpu).unwrap();
+            Var::from_tensor(&tensor).unwrap()
+        };
+        BatchNorm {
+            scale: var(2.0),
+            shift: var(1.0),
+            running_mean: var(0.0),
+            running_var: var(1.0),
+        }
+    }
+
+    #[test]
+    fn a_batch_is_normalised_and_remembered() {
+        let norm = norm(1);
+        let x = Tensor::new(&[[1f32], [2.0], [6.0]], &Device::Cpu).unwrap();
+        let y = norm.forward(&x, Mode::Train).unwrap();
+        // Mean 3, biased variance 14/3, unbiased 7.
+        let inverse = 1.0 / (14f64 / 3.0 + EPS).sqrt();
+        let y = y.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        for (y, x) in y.into_iter().zip([1.0, 2.0, 6.0]) {
+            assert!((y as f64 - (2.0 * (x - 3.0) * inverse + 1.0)).abs() < 1e-6);
+        }
+        let mean = norm.running_mean.to_vec1::<f32>().unwrap()[0];
+        let var = norm.running_var.to_vec1::<f32>().unwrap()[0];
+        assert!((mean - 0.3).abs() < 1e-6, "0.9 * 0 + 0.1 * 3, not {mean}");
+        assert!((var - 1.6).abs() < 1e-6, "0.9 * 1 + 0.1 * 7, not {var}");
+        // Evaluation uses what was remembered and leaves it.
+        let y = norm.forward(&x, Mode::Eval).unwrap().flatten_all().unwrap();
+        let first = y.to_vec1::<f32>().unwrap()[0];
+        assert!((first - (2.0 * (1.0 - 0.3) / 1.6f32.sqrt() + 1.0)).abs() < 1e-4);
+        assert_eq!(norm.running_mean.to_vec1::<f32>().unwrap()[0], mean);
+    }
+
+    #[test]
+    fn one_row_takes_the_running_statistics_and_leaves_them() {
+        let norm = norm(2);
+        let x = Tensor::new(&[[1f32, -3.0]], &Device::Cpu).unwrap();
+        let train = norm
+            .forward(&x, Mode::Train)
+            .unwrap()
+            .to_vec2::<f32>()
+            .unwrap();
+        let eval = norm
+            .forward(&x, Mode::Eval)
+            .unwrap()
+            .to_vec2::<f32>()
+            .unwrap();
+        assert_eq!(train, eval);
+        assert_eq!(norm.running_var.to_vec1::<f32>().unwrap(), [1.0, 1.0]);
+        assert_eq!(norm.running_mean.to_vec1::<f32>().unwrap(), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn one_image_of_many_pixels_has_a_variance() {
+        let norm = norm(1);
+        let x = Tensor::new(&[[[[1f32, 3.0]]]], &Device::Cpu).unwrap();
+        norm.forward(&x, Mode::Train).unwrap();
+        let var = norm.running_var.to_vec1::<f32>().unwrap()[0];
+        assert!((var - (0.9 + 0.1 * 2.0)).abs() < 1e-6, "{var}");
+    }
+
+    #[test]
+    fn relu_is_flat_at_zero_and_keeps_nan() {
+        let x = Tensor::new(&[-1f32, 0.0, 2.0, f32::NAN], &Device::Cpu).unwrap();
+        let x = Var::from_tensor(&x).unwrap();
+        let y = relu(&x).unwrap();
+        let values = y.to_vec1::<f32>().unwrap();
+        assert_eq!(values[..3], [0.0, 0.0, 2.0]);
+        assert!(values[3].is_nan());
+        let grads = y.sum_all().unwrap().backward().unwrap();
+        assert_eq!(
+            grads.get(&x).unwrap().to_vec1::<f32>().unwrap(),
+            [0.0, 0.0, 1.0, 1.0]
+        );
+    }
+}

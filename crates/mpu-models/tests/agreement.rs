@@ -1,0 +1,362 @@
+//! The fused path against the reference path: scores, every gradient, running statistics.
+
+use candle_core::{Device, Tensor};
+use mpu_models::fused::Workspace;
+use mpu_models::{Error, Init, MlpSpec, Mode, ModelSpec, Network, Params, ResNetSpec, Threads};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+fn draws(rng: &mut ChaCha8Rng, n: usize) -> Vec<f32> {
+    (0..n)
+        .map(|_| (rng.next_u32() >> 8) as f32 / (1 << 23) as f32 - 1.0)
+        .collect()
+}
+
+/// Parameters with nothing at its default: scales, shifts and running statistics moved as well.
+fn params_of(spec: &ModelSpec, rng: &mut ChaCha8Rng) -> Params {
+    let mut params = Params::init(spec, Init::Torch, rng).unwrap();
+    let moves = draws(rng, params.trainable().len());
+    params
+        .trainable_mut()
+        .iter_mut()
+        .zip(moves)
+        .for_each(|(p, u)| *p += 0.05 * u);
+    let moves = draws(rng, params.buffers().len());
+    params
+        .buffers_mut()
+        .iter_mut()
+        .zip(moves)
+        .for_each(|(p, u)| *p += 0.3 * u);
+    params
+}
+
+fn close(what: &str, got: &[f32], want: &[f32], tolerance: f32) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    let scale = want.iter().map(|w| w.abs()).fold(0.0, f32::max).max(1e-3);
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        let gap = (got - want).abs();
+        assert!(
+            gap <= tolerance * scale,
+            "{what}[{i}]: {got}, not {want} (scale {scale})"
+        );
+    }
+}
+
+fn check(spec: &ModelSpec, n: usize, seed: u64) {
+    let case = format!("{spec:?}, {n} rows");
+    let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+    let mut params = params_of(spec, rng);
+    let batch = draws(rng, n * spec.inputs());
+    let dlogits = draws(rng, n * spec.outputs());
+
+    let mut network = Network::new(&params, &Device::Cpu).unwrap();
+    let tensor = Tensor::from_slice(&batch, (n, spec.inputs()), &Device::Cpu).unwrap();
+    let scores = network.forward(&tensor, Mode::Train).unwrap();
+    let slopes = Tensor::from_slice(&dlogits, (n, spec.outputs()), &Device::Cpu).unwrap();
+    let product = (&scores * slopes).unwrap().sum_all().unwrap();
+    let want = network.gradient(&product.backward().unwrap()).unwrap();
+    let want_scores = scores.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+
+    // Larger than the batch: what lies behind it must not matter.
+    let mut workspace = Workspace::new(spec, n + 3, Threads::ONE).unwrap();
+    workspace.batch_mut(n + 3).unwrap().fill(7.0);
+    workspace.forward(&mut params.clone(), Mode::Train).unwrap();
+    workspace.batch_mut(n).unwrap().copy_from_slice(&batch);
+    let scores = workspace.forward(&mut params, Mode::Train).unwrap();
+    // Two values are normalised to ±1 however near they are to each other, which makes much of
+    // little: both paths are that far from the truth.
+    let (score_gap, gradient_gap) = if n == 2 { (5e-3, 5e-2) } else { (1e-4, 2e-3) };
+    close(&format!("{case}: scores"), scores, &want_scores, score_gap);
+    let gradient = workspace.backward(&params, &dlogits).unwrap();
+    for entry in params
+        .entries()
+        .iter()
+        .filter(|entry| entry.role.is_trainable())
+    {
+        let what = format!("{case}: gradient of {}", entry.name);
+        close(
+            &what,
+            &gradient[entry.range()],
+            &want[entry.range()],
+            gradient_gap,
+        );
+    }
+    close(
+        &format!("{case}: statistics"),
+        params.buffers(),
+        network.to_params().unwrap().buffers(),
+        1e-5,
+    );
+
+    let want = network.forward(&tensor, Mode::Eval).unwrap();
+    let want = want.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+    let scores = workspace.forward(&mut params, Mode::Eval).unwrap();
+    close(
+        &format!("{case}: scores in evaluation"),
+        scores,
+        &want,
+        1e-4,
+    );
+    let mut scores = vec![f32::NAN; want.len()];
+    workspace.predict(&params, &batch, &mut scores).unwrap();
+    close(&format!("{case}: predicted scores"), &scores, &want, 1e-4);
+}
+
+fn mlp(inputs: usize, hidden: &[usize], outputs: usize) -> ModelSpec {
+    ModelSpec::Mlp(MlpSpec {
+        inputs,
+        hidden: hidden.to_vec(),
+        outputs,
+    })
+}
+
+fn resnet(channels: usize, height: usize, width: usize, depth: usize, outputs: usize) -> ModelSpec {
+    ModelSpec::ResNet(ResNetSpec {
+        channels,
+        height,
+        width,
+        depth,
+        outputs,
+    })
+}
+
+#[test]
+fn perceptrons_agree() {
+    let specs = [
+        mlp(5, &[], 2),
+        mlp(1, &[1], 1),
+        mlp(7, &[9], 3),
+        mlp(12, &[16, 5, 33], 4),
+        mlp(40, &[64, 48], 10),
+        ModelSpec::mlp5(21, 3),
+    ];
+    for (seed, spec) in specs.iter().enumerate() {
+        for n in [1, 2, 3, 64, 65, 150] {
+            check(spec, n, seed as u64);
+        }
+    }
+}
+
+#[test]
+fn residual_networks_agree() {
+    for (seed, (channels, height, width)) in [
+        (3, 8, 8),
+        (1, 5, 7),
+        (2, 6, 9),
+        (1, 1, 1),
+        (4, 3, 2),
+        (1, 2, 12),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for n in [1, 2, 9, 17] {
+            check(
+                &resnet(channels, height, width, 8, 2 + seed),
+                n,
+                seed as u64,
+            );
+        }
+    }
+}
+
+#[test]
+fn resnet20_agrees() {
+    check(&ModelSpec::resnet20(3, 10, 10, 4), 5, 1);
+}
+
+/// Scores, gradient and statistics of one step.
+fn step(spec: &ModelSpec, n: usize, threads: usize) -> (Vec<f32>, Vec<f32>, Params) {
+    let rng = &mut ChaCha8Rng::seed_from_u64(5);
+    let mut params = params_of(spec, rng);
+    let mut workspace = Workspace::new(spec, n, Threads::new(threads)).unwrap();
+    let batch = draws(rng, n * spec.inputs());
+    workspace.batch_mut(n).unwrap().copy_from_slice(&batch);
+    let scores = workspace
+        .forward(&mut params, Mode::Train)
+        .unwrap()
+        .to_vec();
+    let gradient = workspace
+        .backward(&params, &draws(rng, scores.len()))
+        .unwrap()
+        .to_vec();
+    (scores, gradient, params)
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(3)
+        .build()
+        .unwrap();
+    for (spec, n) in [(ModelSpec::mlp5(784, 4), 512), (mlp(100, &[300], 3), 333)] {
+        let one = step(&spec, n, 1);
+        for threads in [2, 3] {
+            assert!(
+                one == pool.install(|| step(&spec, n, threads)),
+                "{spec:?} {threads}"
+            );
+        }
+    }
+    let spec = resnet(3, 16, 16, 8, 3);
+    for n in [3, 8, 13] {
+        let one = step(&spec, n, 1);
+        for threads in [2, 3] {
+            assert!(
+                one == pool.install(|| step(&spec, n, threads)),
+                "{n} images {threads}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_used_workspace_is_as_good_as_a_new_one() {
+    for spec in [mlp(6, &[20, 20], 3), resnet(1, 6, 6, 8, 2)] {
+        let rng = &mut ChaCha8Rng::seed_from_u64(2);
+        let params = params_of(&spec, rng);
+        let batch = draws(rng, 4 * spec.inputs());
+        let dlogits = draws(rng, 4 * spec.outputs());
+        let mut workspace = Workspace::new(&spec, 9, Threads::ONE).unwrap();
+        let mut outcomes = Vec::new();
+        for _ in 0..2 {
+            workspace.batch_mut(4).unwrap().copy_from_slice(&batch);
+            let scores = workspace
+                .forward(&mut params.clone(), Mode::Train)
+                .unwrap()
+                .to_vec();
+            let gradient = workspace.backward(&params, &dlogits).unwrap().to_vec();
+            outcomes.push((scores, gradient));
+            // Something else in between.
+            workspace.batch_mut(9).unwrap().fill(3.0);
+            workspace.forward(&mut params.clone(), Mode::Train).unwrap();
+            workspace
+                .backward(&params, &vec![1.0; 9 * spec.outputs()])
+                .unwrap();
+        }
+        assert_eq!(outcomes[0], outcomes[1]);
+    }
+}
+
+#[test]
+fn gradients_are_slopes() {
+    for (spec, n) in [(mlp(6, &[20, 20], 3), 32), (resnet(2, 6, 6, 8, 3), 12)] {
+        let rng = &mut ChaCha8Rng::seed_from_u64(3);
+        let params = params_of(&spec, rng);
+        let batch = draws(rng, n * spec.inputs());
+        let weights = draws(rng, n * spec.outputs());
+        let mut workspace = Workspace::new(&spec, n, Threads::ONE).unwrap();
+        let mut value = |params: &Params| -> f64 {
+            workspace.batch_mut(n).unwrap().copy_from_slice(&batch);
+            let scores = workspace.forward(&mut params.clone(), Mode::Train).unwrap();
+            scores
+                .iter()
+                .zip(&weights)
+                .map(|(f, w)| (f * w) as f64)
+                .sum()
+        };
+        let mut slopes = Vec::new();
+        for entry in params
+            .entries()
+            .iter()
+            .filter(|entry| entry.role.is_trainable())
+        {
+            // Along a random direction of this parameter alone.
+            let direction = draws(rng, entry.n_values());
+            let length = 2e-4;
+            let moved = |sign: f32| {
+                let mut moved = params.clone();
+                let values = &mut moved.trainable_mut()[entry.range()];
+                values
+                    .iter_mut()
+                    .zip(&direction)
+                    .for_each(|(p, d)| *p += sign * length * d);
+                moved
+            };
+            let (after, before) = (value(&moved(1.0)), value(&moved(-1.0)));
+            slopes.push((entry, direction, (after - before) / (2.0 * length as f64)));
+        }
+        value(&params);
+        let gradient = workspace.backward(&params, &weights).unwrap();
+        for (entry, direction, slope) in slopes {
+            let grad = &gradient[entry.range()];
+            let got: f64 = grad
+                .iter()
+                .zip(&direction)
+                .map(|(g, d)| (g * d) as f64)
+                .sum();
+            let size = grad.iter().map(|g| (g * g) as f64).sum::<f64>().sqrt();
+            let gap = (got - slope).abs();
+            assert!(
+                gap <= 0.03 * slope.abs().max(size),
+                "{}: {got}, not {slope}",
+                entry.name
+            );
+        }
+    }
+}
+
+#[test]
+fn misuse_is_refused() {
+    let spec = mlp(3, &[4], 2);
+    let mut params = Params::zeros(&spec).unwrap();
+    let mut other = Params::zeros(&mlp(3, &[5], 2)).unwrap();
+    let mut workspace = Workspace::new(&spec, 4, Threads::ONE).unwrap();
+    assert!(matches!(
+        workspace.forward(&mut params, Mode::Train),
+        Err(Error::BatchSize { .. })
+    ));
+    assert!(matches!(
+        workspace.batch_mut(5),
+        Err(Error::BatchSize { found: 5, max: 4 })
+    ));
+    assert!(matches!(
+        workspace.batch_mut(0),
+        Err(Error::BatchSize { .. })
+    ));
+    assert_eq!(workspace.batch_mut(2).unwrap().len(), 6);
+    assert!(matches!(
+        workspace.forward(&mut other, Mode::Train),
+        Err(Error::OtherModel { .. })
+    ));
+    assert!(matches!(
+        workspace.backward(&params, &[0.0; 4]),
+        Err(Error::NoForward)
+    ));
+    workspace.forward(&mut params, Mode::Eval).unwrap();
+    assert!(matches!(
+        workspace.backward(&params, &[0.0; 4]),
+        Err(Error::NoForward)
+    ));
+    workspace.forward(&mut params, Mode::Train).unwrap();
+    assert!(matches!(
+        workspace.backward(&params, &[0.0; 3]),
+        Err(Error::Length { .. })
+    ));
+    workspace.backward(&params, &[0.0; 4]).unwrap();
+    assert!(
+        workspace
+            .predict(&params, &[0.0; 4], &mut [0.0; 2])
+            .is_err()
+    );
+    assert!(
+        workspace
+            .predict(&params, &[0.0; 6], &mut [0.0; 3])
+            .is_err()
+    );
+    workspace
+        .predict(&params, &[0.0; 18], &mut [0.0; 12])
+        .unwrap();
+    assert!(Workspace::new(&spec, 0, Threads::ONE).is_err());
+}
+
+#[test]
+fn nan_is_not_hidden() {
+    for spec in [mlp(3, &[4, 4], 2), resnet(1, 4, 4, 8, 2)] {
+        let mut params = params_of(&spec, &mut ChaCha8Rng::seed_from_u64(1));
+        let mut workspace = Workspace::new(&spec, 4, Threads::ONE).unwrap();
+        workspace.batch_mut(4).unwrap()[0] = f32::NAN;
+        let scores = workspace.forward(&mut params, Mode::Train).unwrap();
+        assert!(scores.iter().any(|f| f.is_nan()));
+    }
+}

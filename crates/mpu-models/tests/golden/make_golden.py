@@ -1,0 +1,146 @@
+"""Makes the golden files of `tests/golden.rs` with PyTorch, in double precision on the CPU.
+
+    python make_golden.py
+
+Each file holds three training steps (Adam, learning rate 1e-3, default settings) of one network
+from given weights on a given batch: the scores and the loss before every step, and the parameters
+and running statistics after the last one. Weights and batch come from a small generator that the
+Rust test has as well, so that only outcomes are stored: every value of a parameter with at most
+`FULL` of them, and of a larger one its sum, its sum of absolute values and `SAMPLES` values spread
+evenly. To add a case, add a line to `CASES`; to add a loss, a function to `LOSSES`.
+
+Made with PyTorch 2.15.0; any version 2 should do.
+"""
+
+import json
+import pathlib
+import sys
+
+import torch
+import torch.nn.functional as F
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent.parent / "examples"))
+from step_torch import Mlp, ResNet  # noqa: E402
+
+FULL = 300
+SAMPLES = 24
+STEPS = 3
+MASK = (1 << 64) - 1
+
+
+def uniform(stream, n):
+    """`n` numbers in [-1, 1) that depend on `stream` alone: SplitMix64, rounded to f32."""
+    state, out = (stream * 0x632BE59BD9B4E019) & MASK, []
+    for _ in range(n):
+        state = (state + 0x9E3779B97F4A7C15) & MASK
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        z ^= z >> 31
+        out.append((z >> 40) / (1 << 23) - 1.0)
+    return torch.tensor(out, dtype=torch.float32).to(torch.float64)
+
+
+def fill(model):
+    """Parameter number i takes stream i + 1; how it is scaled depends on what it is."""
+    state = {n: t for n, t in model.state_dict().items() if not n.endswith("num_batches_tracked")}
+    for stream, (name, tensor) in enumerate(state.items(), 1):
+        u = uniform(stream, tensor.numel()).reshape(tensor.shape)
+        if tensor.dim() > 1:
+            # Rounded to f32, as the Rust side computes it.
+            u = (u * (6.0 / tensor[0].numel()) ** 0.5).to(torch.float32).to(torch.float64)
+        elif name.endswith("running_var") or is_scale(model, name):
+            u = 1.0 + 0.25 * u
+        else:
+            u = 0.25 * u
+        tensor.copy_(u)
+
+
+def is_scale(model, name):
+    module = model.get_submodule(name.rpartition(".")[0])
+    batch_norm = isinstance(module, (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d))
+    return batch_norm and name.endswith(".weight")
+
+
+def sigmoid_loss(logits):
+    """Mean over rows of sum_j sigmoid(-s_j f_j), where s_j is 1 for j = row mod k and else -1."""
+    n, k = logits.shape
+    signs = 2.0 * F.one_hot(torch.arange(n) % k, k).to(logits.dtype) - 1.0
+    return torch.sigmoid(-signs * logits).sum(1).mean()
+
+
+LOSSES = {"sigmoid": sigmoid_loss}
+
+
+def mlp(inputs, hidden, outputs):
+    spec = {"kind": "mlp", "inputs": inputs, "hidden": hidden, "outputs": outputs}
+    return spec, Mlp(inputs, hidden, outputs), (inputs,)
+
+
+def resnet(channels, height, width, depth, outputs):
+    spec = {"kind": "resnet", "channels": channels, "height": height, "width": width}
+    spec |= {"depth": depth, "outputs": outputs}
+    return spec, ResNet(channels, depth, outputs), (channels, height, width)
+
+
+CASES = {
+    "mlp5_small": (mlp(12, [16] * 4, 3), 24, "sigmoid"),
+    "mlp5_full": (mlp(784, [300] * 4, 4), 16, "sigmoid"),
+    "resnet20_small": (resnet(3, 8, 8, 20, 4), 6, "sigmoid"),
+    "resnet8_odd": (resnet(1, 9, 7, 8, 2), 5, "sigmoid"),
+}
+
+
+def digest(tensor):
+    flat = tensor.detach().flatten().tolist()
+    if len(flat) <= FULL:
+        return {"values": [round_to(v) for v in flat]}
+    step = len(flat) / SAMPLES
+    places = [int(i * step) for i in range(SAMPLES)]
+    return {
+        "sum": sum(flat),
+        "sum_abs": sum(abs(v) for v in flat),
+        "samples": [[i, round_to(flat[i])] for i in places],
+    }
+
+
+def round_to(value):
+    return float(f"{value:.8g}")
+
+
+def make(name, network, n_rows, loss_name):
+    spec, model, shape = network
+    model = model.to(torch.float64)
+    with torch.no_grad():
+        fill(model)
+    size = n_rows
+    for s in shape:
+        size *= s
+    batch = uniform(0, size).reshape(n_rows, *shape)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    model.train()
+    steps = []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        logits = model(batch)
+        loss = LOSSES[loss_name](logits)
+        loss.backward()
+        optimizer.step()
+        rows = [[round_to(v) for v in row] for row in logits.tolist()]
+        steps.append({"loss": loss.item(), "logits": rows})
+    model.eval()
+    with torch.no_grad():
+        scores = [[round_to(v) for v in row] for row in model(batch).tolist()]
+    state = model.state_dict().items()
+    params = {n: digest(t) for n, t in state if not n.endswith("num_batches_tracked")}
+    golden = {"made_with": f"PyTorch {torch.__version__}", "spec": spec, "n_rows": n_rows}
+    golden |= {"loss": loss_name, "steps": steps, "eval_logits": scores, "params": params}
+    path = HERE / f"{name}.json"
+    path.write_text(json.dumps(golden) + "\n")
+    print(f"{path.name}: {path.stat().st_size} bytes, losses {[s['loss'] for s in steps]}")
+
+
+if __name__ == "__main__":
+    for name, (network, n_rows, loss_name) in CASES.items():
+        make(name, network, n_rows, loss_name)

@@ -1,0 +1,120 @@
+//! Choosing among finished runs by held-out data, without hidden labels.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::outcome::EpochMetrics;
+
+/// By what a learning rate is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// The highest estimated accuracy on held-out labelled rows and pool; ties by the risk.
+    #[default]
+    Accuracy,
+    /// The lowest estimated risk on them; ties by the accuracy.
+    Risk,
+    /// The highest accuracy on the test rows: peeking, named so in every table.
+    Oracle,
+}
+
+impl Selection {
+    /// Every way.
+    pub const ALL: [Self; 3] = [Self::Accuracy, Self::Risk, Self::Oracle];
+
+    /// The one name used in files, flags and tables.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Accuracy => "accuracy",
+            Self::Risk => "risk",
+            Self::Oracle => "oracle",
+        }
+    }
+
+    /// The index of the best run by its last epoch; the first on a tie, `None` if none has the
+    /// figures needed.
+    pub fn best(self, last_epochs: &[EpochMetrics]) -> Option<usize> {
+        let key = |metrics: &EpochMetrics| -> Option<[f64; 2]> {
+            let risk = metrics.validation_risk.map(|risk| -risk);
+            match self {
+                Self::Accuracy => {
+                    Some([metrics.validation_accuracy?, risk.unwrap_or(f64::NEG_INFINITY)])
+                }
+                Self::Risk => {
+                    let accuracy = metrics.validation_accuracy.unwrap_or(f64::NEG_INFINITY);
+                    Some([risk?, accuracy])
+                }
+                Self::Oracle => Some([metrics.test_accuracy?, 0.0]),
+            }
+        };
+        let mut best: Option<(usize, [f64; 2])> = None;
+        for (index, metrics) in last_epochs.iter().enumerate() {
+            let Some(candidate) = key(metrics) else { continue };
+            if best.is_none_or(|(_, key)| candidate > key) {
+                best = Some((index, candidate));
+            }
+        }
+        best.map(|(index, _)| index)
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.slug())
+    }
+}
+
+impl FromStr for Selection {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|s| s.slug() == name).ok_or_else(|| Error::UnknownName {
+            what: "selection",
+            found: name.to_owned(),
+            allowed: Self::ALL.map(Self::slug).join(", "),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metrics(accuracy: Option<f64>, risk: Option<f64>, test: Option<f64>) -> EpochMetrics {
+        EpochMetrics {
+            epoch: 1,
+            lr: 0.1,
+            loss: 0.0,
+            raw_risk: 0.0,
+            corrected_risk: 0.0,
+            corrected_steps: 0.0,
+            unbiasedness_gap: 0.0,
+            labeled_accuracy: 0.0,
+            oracle_train_accuracy: None,
+            validation_risk: risk,
+            validation_accuracy: accuracy,
+            test_loss: None,
+            test_accuracy: test,
+            test_precision: None,
+            test_recall: None,
+            test_f1: None,
+            test_predicted_negative: None,
+        }
+    }
+
+    #[test]
+    fn each_way_looks_at_its_own_figure() {
+        let runs = [
+            metrics(Some(0.8), Some(0.5), Some(0.9)),
+            metrics(Some(0.9), Some(0.6), Some(0.7)),
+            metrics(Some(0.9), Some(0.4), Some(0.8)),
+        ];
+        assert_eq!(Selection::Accuracy.best(&runs), Some(2), "a tie is broken by the risk");
+        assert_eq!(Selection::Risk.best(&runs), Some(2));
+        assert_eq!(Selection::Oracle.best(&runs), Some(0));
+        assert_eq!(Selection::Accuracy.best(&[metrics(None, None, Some(1.0))]), None);
+    }
+}

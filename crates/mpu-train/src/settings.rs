@@ -1,0 +1,194 @@
+//! How a run trains: every number that the loop needs, with its default and its range.
+
+use std::fmt;
+use std::str::FromStr;
+
+use mpu_models::{Init, OptimSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// How rows are put into batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Batching {
+    /// All rows in random order, cut into batches: the paper's.
+    #[default]
+    Shuffled,
+    /// Every batch holds every group in proportion.
+    Stratified,
+}
+
+impl Batching {
+    /// Every way.
+    pub const ALL: [Self; 2] = [Self::Shuffled, Self::Stratified];
+
+    /// The one name used in files, flags and tables.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Shuffled => "shuffled",
+            Self::Stratified => "stratified",
+        }
+    }
+}
+
+/// How the learning rate changes over a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// It does not.
+    #[default]
+    Constant,
+    /// It falls to zero along half a cosine, epoch by epoch.
+    Cosine,
+}
+
+impl Schedule {
+    /// Every schedule.
+    pub const ALL: [Self; 2] = [Self::Constant, Self::Cosine];
+
+    /// The one name used in files, flags and tables.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Cosine => "cosine",
+        }
+    }
+
+    /// The learning rate of an epoch, counted from 0, out of `epochs`.
+    ///
+    /// ```text
+    /// cosine: lr · (1 + cos(π · epoch / epochs)) / 2
+    /// ```
+    pub fn rate(self, lr: f64, epoch: usize, epochs: usize) -> f64 {
+        match self {
+            Self::Constant => lr,
+            Self::Cosine => {
+                let share = epoch as f64 / epochs.max(1) as f64;
+                0.5 * lr * (1.0 + (std::f64::consts::PI * share).cos())
+            }
+        }
+    }
+}
+
+macro_rules! named {
+    ($type:ty, $what:literal) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.slug())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = Error;
+
+            fn from_str(name: &str) -> Result<Self> {
+                Self::ALL.into_iter().find(|x| x.slug() == name).ok_or_else(|| Error::UnknownName {
+                    what: $what,
+                    found: name.to_owned(),
+                    allowed: Self::ALL.map(Self::slug).join(", "),
+                })
+            }
+        }
+    };
+}
+named!(Batching, "batching");
+named!(Schedule, "schedule");
+
+/// The settings of the training loop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TrainSettings {
+    /// Passes over the training rows; at least 1.
+    pub epochs: usize,
+    /// Rows of a batch; at least 1.
+    pub batch_size: usize,
+    /// Learning rate; finite and above 0.
+    pub lr: f64,
+    /// How the learning rate changes.
+    pub schedule: Schedule,
+    /// How rows are put into batches.
+    pub batching: Batching,
+    /// How weights begin.
+    pub init: Init,
+    /// The optimiser.
+    pub optimizer: OptimSpec,
+    /// Epochs between checkpoints; 0 for none but the last.
+    pub checkpoint_every: usize,
+}
+
+impl Default for TrainSettings {
+    /// The paper's: 100 epochs, batches of 512, Adam at 1e-3 without decay, Kaiming normal.
+    fn default() -> Self {
+        Self {
+            epochs: 100,
+            batch_size: 512,
+            lr: 1e-3,
+            schedule: Schedule::Constant,
+            batching: Batching::Shuffled,
+            init: Init::KaimingNormal,
+            optimizer: OptimSpec::ADAM,
+            checkpoint_every: 10,
+        }
+    }
+}
+
+impl TrainSettings {
+    /// Checks every range.
+    pub fn check(&self) -> Result<()> {
+        let at_least_one = |name, value: usize| match value {
+            0 => Err(Error::Setting { name, value: "0".to_owned(), allowed: "at least 1" }),
+            _ => Ok(()),
+        };
+        at_least_one("train.epochs", self.epochs)?;
+        at_least_one("train.batch-size", self.batch_size)?;
+        if !(self.lr > 0.0 && self.lr.is_finite()) {
+            let (name, value) = ("train.lr", self.lr.to_string());
+            return Err(Error::Setting { name, value, allowed: "a finite number above 0" });
+        }
+        mpu_models::Optimizer::new(self.optimizer, 1)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cosine_begins_at_the_rate_and_ends_near_zero() {
+        let rate = |epoch| Schedule::Cosine.rate(0.1, epoch, 10);
+        assert_eq!(rate(0), 0.1);
+        assert!((rate(5) - 0.05).abs() < 1e-12);
+        assert!(rate(9) < 0.003 && rate(9) > 0.0);
+        assert_eq!(Schedule::Constant.rate(0.1, 9, 10), 0.1);
+    }
+
+    #[test]
+    fn settings_out_of_range_are_refused_by_name() {
+        let good = TrainSettings::default();
+        assert!(good.check().is_ok());
+        for (bad, name) in [
+            (TrainSettings { epochs: 0, ..good.clone() }, "train.epochs"),
+            (TrainSettings { batch_size: 0, ..good.clone() }, "train.batch-size"),
+            (TrainSettings { lr: 0.0, ..good.clone() }, "train.lr"),
+            (TrainSettings { lr: f64::NAN, ..good.clone() }, "train.lr"),
+        ] {
+            let message = bad.check().unwrap_err().to_string();
+            assert!(message.contains(name), "{message}");
+        }
+        let optimizer = OptimSpec::Sgd { momentum: 1.5 };
+        assert!(TrainSettings { optimizer, ..good }.check().is_err());
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for batching in Batching::ALL {
+            assert_eq!(batching.slug().parse::<Batching>().unwrap(), batching);
+        }
+        for schedule in Schedule::ALL {
+            assert_eq!(schedule.slug().parse::<Schedule>().unwrap(), schedule);
+        }
+        assert!("linear".parse::<Schedule>().unwrap_err().to_string().contains("cosine"));
+    }
+}
