@@ -1,6 +1,7 @@
 //! Which rows make up each batch of an epoch.
 
-use mpu_data::{MpuLabel, Seed, Stream, shuffle};
+use mpu_data::split::draw::shuffle;
+use mpu_data::{MpuLabel, Seed, Stream};
 
 use crate::settings::Batching;
 
@@ -28,7 +29,9 @@ impl Batches {
             Batching::Shuffled => {
                 let mut order: Vec<usize> = (0..labels.len()).collect();
                 shuffle(&mut order, &mut rng);
-                let ends = (1..=n_batches).map(|b| (b * batch_size).min(order.len())).collect();
+                let ends = (1..=n_batches)
+                    .map(|b| (b * batch_size).min(order.len()))
+                    .collect();
                 Self { order, ends }
             }
             Batching::Stratified => {
@@ -64,7 +67,9 @@ impl Batches {
     /// The batches, one after the other.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[usize]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.order[start..end])
+        starts
+            .zip(&self.ends)
+            .map(|(start, &end)| &self.order[start..end])
     }
 
     /// The most rows a batch may have.
@@ -91,7 +96,10 @@ mod tests {
 
     fn labels() -> Vec<MpuLabel> {
         let group = |label, n| std::iter::repeat_n(label, n);
-        group(Labeled(0), 20).chain(group(Unlabeled, 63)).chain(group(Labeled(1), 10)).collect()
+        group(Labeled(0), 20)
+            .chain(group(Unlabeled, 63))
+            .chain(group(Labeled(1), 10))
+            .collect()
     }
 
     #[test]

@@ -65,7 +65,9 @@ impl State {
         let header: Header = serde_json::from_slice(header.data()).map_err(checkpoint)?;
         if header.version != VERSION {
             let found = header.version;
-            return Err(checkpoint(format!("version {found}, but this build reads {VERSION}")));
+            return Err(checkpoint(format!(
+                "version {found}, but this build reads {VERSION}"
+            )));
         }
         let block = |name| -> Result<Vec<f32>> {
             let tensor = file.tensor(name).map_err(checkpoint)?;
@@ -84,7 +86,11 @@ impl State {
             first: block("optimizer.first")?,
             second: block("optimizer.second")?,
         };
-        Ok(Self { params, optimizer, history: header.history })
+        Ok(Self {
+            params,
+            optimizer,
+            history: header.history,
+        })
     }
 }
 
@@ -93,7 +99,11 @@ pub fn model_to_bytes(params: &Params) -> Result<Vec<u8>> {
     let blocks: Vec<(&str, &[usize], Vec<u8>)> = params
         .iter()
         .map(|(entry, values)| {
-            (entry.name.as_str(), entry.shape.as_slice(), little_endian(values))
+            (
+                entry.name.as_str(),
+                entry.shape.as_slice(),
+                little_endian(values),
+            )
         })
         .collect();
     let mut views = Vec::new();
@@ -111,17 +121,24 @@ pub fn model_from_bytes(spec: &ModelSpec, bytes: &[u8]) -> Result<Params> {
     let entries = params.entries().to_vec();
     if file.len() != entries.len() {
         let (found, needed) = (file.len(), entries.len());
-        return Err(checkpoint(format!("{found} tensors where the model has {needed}")));
+        return Err(checkpoint(format!(
+            "{found} tensors where the model has {needed}"
+        )));
     }
     for entry in entries {
         let tensor = file.tensor(&entry.name).map_err(checkpoint)?;
         if tensor.dtype() != Dtype::F32 || tensor.shape() != entry.shape.as_slice() {
             let (name, shape) = (&entry.name, &entry.shape);
-            return Err(checkpoint(format!("{name} is not an f32 tensor of shape {shape:?}")));
+            return Err(checkpoint(format!(
+                "{name} is not an f32 tensor of shape {shape:?}"
+            )));
         }
         let values = numbers(tensor.data());
         if values.iter().any(|value| !value.is_finite()) {
-            return Err(checkpoint(format!("{} holds a number that is not finite", entry.name)));
+            return Err(checkpoint(format!(
+                "{} holds a number that is not finite",
+                entry.name
+            )));
         }
         match params.get_mut(&entry.name) {
             Some(place) => place.copy_from_slice(&values),
@@ -136,22 +153,34 @@ fn view(dtype: Dtype, len: usize, bytes: &[u8]) -> Result<TensorView<'_>> {
 }
 
 fn little_endian(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
 }
 
 fn numbers(bytes: &[u8]) -> Vec<f32> {
-    bytes.as_chunks::<4>().0.iter().map(|&four| f32::from_le_bytes(four)).collect()
+    bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|&four| f32::from_le_bytes(four))
+        .collect()
 }
 
 impl State {
     /// Checks that the state belongs to a run of this architecture with at least so many epochs.
     pub(crate) fn check(&self, spec: &ModelSpec, epochs: usize) -> Result<()> {
         if self.params.spec() != spec {
-            return Err(checkpoint("it is of another architecture than the configuration"));
+            return Err(checkpoint(
+                "it is of another architecture than the configuration",
+            ));
         }
         let done = self.epochs_done();
         if done > epochs {
-            return Err(checkpoint(format!("{done} epochs are trained already, {epochs} asked for")));
+            return Err(checkpoint(format!(
+                "{done} epochs are trained already, {epochs} asked for"
+            )));
         }
         Ok(())
     }

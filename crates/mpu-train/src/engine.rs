@@ -60,7 +60,11 @@ impl Engine {
                 let risk = estimator.plain(&scores, groups)?;
                 let dlogits: Vec<f32> = risk.gradient.iter().map(|&g| g as f32).collect();
                 let gradient = workspace.backward(params, &dlogits)?.to_vec();
-                Ok(finite(Step { scores, terms: risk.terms, gradient }))
+                Ok(finite(Step {
+                    scores,
+                    terms: risk.terms,
+                    gradient,
+                }))
             }
             Self::Reference(network, device) => {
                 network.set_params(params)?;
@@ -76,7 +80,11 @@ impl Engine {
                 let gradient = network.gradient(&gradients)?;
                 // The forward pass moved the running statistics on the device.
                 *params = network.to_params()?;
-                Ok(finite(Step { scores, terms: risk.terms, gradient }))
+                Ok(finite(Step {
+                    scores,
+                    terms: risk.terms,
+                    gradient,
+                }))
             }
         }
     }

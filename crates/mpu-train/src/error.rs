@@ -109,5 +109,7 @@ pub enum Error {
 
 /// Names the part of a checkpoint that cannot be read.
 pub(crate) fn checkpoint(what: impl std::fmt::Display) -> Error {
-    Error::Checkpoint { what: what.to_string() }
+    Error::Checkpoint {
+        what: what.to_string(),
+    }
 }

@@ -47,7 +47,14 @@ impl Problem {
             let n_rows = train.labels.len();
             return Err(mpu_risk::Error::NoUnlabeled { n_rows }.into());
         }
-        Ok(Self { classes, priors, train, validation: None, test: None, oracle: None })
+        Ok(Self {
+            classes,
+            priors,
+            train,
+            validation: None,
+            test: None,
+            oracle: None,
+        })
     }
 
     /// Adds held-out rows of the labelled groups and of the pool.
@@ -60,7 +67,12 @@ impl Problem {
 
     /// Adds test rows with their true classes.
     pub fn with_test(mut self, test: Judged) -> Result<Self> {
-        check_classes("the test rows", &test.classes, test.features.n_rows(), self.classes)?;
+        check_classes(
+            "the test rows",
+            &test.classes,
+            test.features.n_rows(),
+            self.classes,
+        )?;
         self.check_shape("the test rows", &test.features)?;
         self.test = Some(test);
         Ok(self)
@@ -68,7 +80,12 @@ impl Problem {
 
     /// Adds the true class of every training row.
     pub fn with_oracle(mut self, oracle: Vec<usize>) -> Result<Self> {
-        check_classes("the true classes", &oracle, self.train.labels.len(), self.classes)?;
+        check_classes(
+            "the true classes",
+            &oracle,
+            self.train.labels.len(),
+            self.classes,
+        )?;
         self.oracle = Some(oracle);
         Ok(self)
     }
@@ -82,9 +99,11 @@ impl Problem {
             scaler.apply(&mut selected)?;
             Ok(selected)
         };
-        let (rows, labels, oracle) =
-            in_row_order(&split.labeled, &split.pool, &split.oracle.pool);
-        let train = Sample { features: take(data.train.features(), &rows)?, labels };
+        let (rows, labels, oracle) = in_row_order(&split.labeled, &split.pool, &split.oracle.pool);
+        let train = Sample {
+            features: take(data.train.features(), &rows)?,
+            labels,
+        };
         let mut problem = Self::new(split.priors.clone(), train)?.with_oracle(oracle)?;
         if !split.validation.pool.is_empty() {
             let held = &split.validation;
@@ -94,7 +113,10 @@ impl Problem {
             problem = problem.with_validation(Sample { features, labels })?;
         }
         let features = take(data.test.features(), &split.test.rows)?;
-        let test = Judged { features, classes: split.test.classes.clone() };
+        let test = Judged {
+            features,
+            classes: split.test.classes.clone(),
+        };
         Ok((problem.with_test(test)?, scaler))
     }
 
@@ -133,8 +155,15 @@ impl Problem {
         if found == needed {
             return Ok(());
         }
-        let (found, needed) = (format!("shape {found}"), format!("training rows have {needed}"));
-        Err(Error::Mismatch { what, found, needed })
+        let (found, needed) = (
+            format!("shape {found}"),
+            format!("training rows have {needed}"),
+        );
+        Err(Error::Mismatch {
+            what,
+            found,
+            needed,
+        })
     }
 }
 
@@ -147,9 +176,16 @@ fn in_row_order(
 ) -> (Vec<usize>, Vec<MpuLabel>, Vec<usize>) {
     let mut all: Vec<(usize, MpuLabel, usize)> = Vec::new();
     for (class, rows) in labeled.iter().enumerate() {
-        all.extend(rows.iter().map(|&row| (row, MpuLabel::Labeled(class), class)));
+        all.extend(
+            rows.iter()
+                .map(|&row| (row, MpuLabel::Labeled(class), class)),
+        );
     }
-    all.extend(pool.iter().zip(hidden).map(|(&row, &class)| (row, MpuLabel::Unlabeled, class)));
+    all.extend(
+        pool.iter()
+            .zip(hidden)
+            .map(|(&row, &class)| (row, MpuLabel::Unlabeled, class)),
+    );
     all.sort_unstable_by_key(|&(row, ..)| row);
     let rows = all.iter().map(|&(row, ..)| row).collect();
     let labels = all.iter().map(|&(_, label, _)| label).collect();
@@ -174,7 +210,10 @@ fn check_classes(
 ) -> Result<()> {
     check_len(what, truths.len(), n_rows)?;
     match truths.iter().find(|&&class| class >= classes.get()) {
-        Some(&found) => Err(Error::ClassOutOfRange { found, n_classes: classes.get() }),
+        Some(&found) => Err(Error::ClassOutOfRange {
+            found,
+            n_classes: classes.get(),
+        }),
         None => Ok(()),
     }
 }
@@ -184,5 +223,9 @@ fn check_len(what: &'static str, found: usize, rows: usize) -> Result<()> {
         return Ok(());
     }
     let (found, needed) = (format!("{found} labels"), format!("there are {rows} rows"));
-    Err(Error::Mismatch { what, found, needed })
+    Err(Error::Mismatch {
+        what,
+        found,
+        needed,
+    })
 }

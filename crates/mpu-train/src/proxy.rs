@@ -17,8 +17,11 @@ use mpu_data::{MpuLabel, Priors};
 pub fn pu_accuracy(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Option<f64> {
     let negative = priors.classes().negative();
     let n_observed = priors.observed().len();
-    let (mut rows, mut right, mut lost) =
-        (vec![0u64; n_observed], vec![0u64; n_observed], vec![0u64; n_observed]);
+    let (mut rows, mut right, mut lost) = (
+        vec![0u64; n_observed],
+        vec![0u64; n_observed],
+        vec![0u64; n_observed],
+    );
     let (mut pool, mut rejected) = (0u64, 0u64);
     for (label, &answer) in labels.iter().zip(answers) {
         match *label {
@@ -57,7 +60,10 @@ mod tests {
     fn an_empty_pool_has_no_accuracy() {
         let priors = Priors::new(vec![0.5, 0.5]).unwrap();
         assert_eq!(pu_accuracy(&priors, &[Labeled(0)], &[0]), None);
-        assert_eq!(pu_accuracy(&priors, &[Labeled(0), Unlabeled], &[0, 1]), Some(1.5));
+        assert_eq!(
+            pu_accuracy(&priors, &[Labeled(0), Unlabeled], &[0, 1]),
+            Some(1.5)
+        );
     }
 
     proptest! {

@@ -40,9 +40,10 @@ impl Selection {
         let key = |metrics: &EpochMetrics| -> Option<[f64; 2]> {
             let risk = metrics.validation_risk.map(|risk| -risk);
             match self {
-                Self::Accuracy => {
-                    Some([metrics.validation_accuracy?, risk.unwrap_or(f64::NEG_INFINITY)])
-                }
+                Self::Accuracy => Some([
+                    metrics.validation_accuracy?,
+                    risk.unwrap_or(f64::NEG_INFINITY),
+                ]),
                 Self::Risk => {
                     let accuracy = metrics.validation_accuracy.unwrap_or(f64::NEG_INFINITY);
                     Some([risk?, accuracy])
@@ -52,7 +53,9 @@ impl Selection {
         };
         let mut best: Option<(usize, [f64; 2])> = None;
         for (index, metrics) in last_epochs.iter().enumerate() {
-            let Some(candidate) = key(metrics) else { continue };
+            let Some(candidate) = key(metrics) else {
+                continue;
+            };
             if best.is_none_or(|(_, key)| candidate > key) {
                 best = Some((index, candidate));
             }
@@ -71,11 +74,14 @@ impl FromStr for Selection {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|s| s.slug() == name).ok_or_else(|| Error::UnknownName {
-            what: "selection",
-            found: name.to_owned(),
-            allowed: Self::ALL.map(Self::slug).join(", "),
-        })
+        Self::ALL
+            .into_iter()
+            .find(|s| s.slug() == name)
+            .ok_or_else(|| Error::UnknownName {
+                what: "selection",
+                found: name.to_owned(),
+                allowed: Self::ALL.map(Self::slug).join(", "),
+            })
     }
 }
 
@@ -112,9 +118,16 @@ mod tests {
             metrics(Some(0.9), Some(0.6), Some(0.7)),
             metrics(Some(0.9), Some(0.4), Some(0.8)),
         ];
-        assert_eq!(Selection::Accuracy.best(&runs), Some(2), "a tie is broken by the risk");
+        assert_eq!(
+            Selection::Accuracy.best(&runs),
+            Some(2),
+            "a tie is broken by the risk"
+        );
         assert_eq!(Selection::Risk.best(&runs), Some(2));
         assert_eq!(Selection::Oracle.best(&runs), Some(0));
-        assert_eq!(Selection::Accuracy.best(&[metrics(None, None, Some(1.0))]), None);
+        assert_eq!(
+            Selection::Accuracy.best(&[metrics(None, None, Some(1.0))]),
+            None
+        );
     }
 }

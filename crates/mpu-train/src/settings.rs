@@ -83,11 +83,14 @@ macro_rules! named {
             type Err = Error;
 
             fn from_str(name: &str) -> Result<Self> {
-                Self::ALL.into_iter().find(|x| x.slug() == name).ok_or_else(|| Error::UnknownName {
-                    what: $what,
-                    found: name.to_owned(),
-                    allowed: Self::ALL.map(Self::slug).join(", "),
-                })
+                Self::ALL
+                    .into_iter()
+                    .find(|x| x.slug() == name)
+                    .ok_or_else(|| Error::UnknownName {
+                        what: $what,
+                        found: name.to_owned(),
+                        allowed: Self::ALL.map(Self::slug).join(", "),
+                    })
             }
         }
     };
@@ -137,14 +140,22 @@ impl TrainSettings {
     /// Checks every range.
     pub fn check(&self) -> Result<()> {
         let at_least_one = |name, value: usize| match value {
-            0 => Err(Error::Setting { name, value: "0".to_owned(), allowed: "at least 1" }),
+            0 => Err(Error::Setting {
+                name,
+                value: "0".to_owned(),
+                allowed: "at least 1",
+            }),
             _ => Ok(()),
         };
         at_least_one("train.epochs", self.epochs)?;
         at_least_one("train.batch-size", self.batch_size)?;
         if !(self.lr > 0.0 && self.lr.is_finite()) {
             let (name, value) = ("train.lr", self.lr.to_string());
-            return Err(Error::Setting { name, value, allowed: "a finite number above 0" });
+            return Err(Error::Setting {
+                name,
+                value,
+                allowed: "a finite number above 0",
+            });
         }
         mpu_models::Optimizer::new(self.optimizer, 1)?;
         Ok(())
@@ -169,10 +180,34 @@ mod tests {
         let good = TrainSettings::default();
         assert!(good.check().is_ok());
         for (bad, name) in [
-            (TrainSettings { epochs: 0, ..good.clone() }, "train.epochs"),
-            (TrainSettings { batch_size: 0, ..good.clone() }, "train.batch-size"),
-            (TrainSettings { lr: 0.0, ..good.clone() }, "train.lr"),
-            (TrainSettings { lr: f64::NAN, ..good.clone() }, "train.lr"),
+            (
+                TrainSettings {
+                    epochs: 0,
+                    ..good.clone()
+                },
+                "train.epochs",
+            ),
+            (
+                TrainSettings {
+                    batch_size: 0,
+                    ..good.clone()
+                },
+                "train.batch-size",
+            ),
+            (
+                TrainSettings {
+                    lr: 0.0,
+                    ..good.clone()
+                },
+                "train.lr",
+            ),
+            (
+                TrainSettings {
+                    lr: f64::NAN,
+                    ..good.clone()
+                },
+                "train.lr",
+            ),
         ] {
             let message = bad.check().unwrap_err().to_string();
             assert!(message.contains(name), "{message}");
@@ -189,6 +224,12 @@ mod tests {
         for schedule in Schedule::ALL {
             assert_eq!(schedule.slug().parse::<Schedule>().unwrap(), schedule);
         }
-        assert!("linear".parse::<Schedule>().unwrap_err().to_string().contains("cosine"));
+        assert!(
+            "linear"
+                .parse::<Schedule>()
+                .unwrap_err()
+                .to_string()
+                .contains("cosine")
+        );
     }
 }

@@ -57,11 +57,22 @@ impl Run {
         let n_rows = problem.train().labels.len();
         let n_batches = n_rows.div_ceil(self.settings.batch_size);
         let epoch = progress.state.epochs_done() + 1;
-        let mut control = tell(observer, &Event::Started { epoch, epochs, n_batches, n_rows })?;
+        let mut control = tell(
+            observer,
+            &Event::Started {
+                epoch,
+                epochs,
+                n_batches,
+                n_rows,
+            },
+        )?;
 
         while control == Control::Continue && progress.state.epochs_done() < epochs {
             let Some(metrics) = progress.epoch(observer)? else {
-                return Ok(Outcome { state: progress.state, finished: false });
+                return Ok(Outcome {
+                    state: progress.state,
+                    finished: false,
+                });
             };
             control = tell(observer, &Event::Epoch(&metrics))?;
             let done = progress.state.epochs_done();
@@ -77,7 +88,10 @@ impl Run {
             }
         }
         let finished = progress.state.epochs_done() == epochs;
-        Ok(Outcome { state: progress.state, finished })
+        Ok(Outcome {
+            state: progress.state,
+            finished,
+        })
     }
 
     /// Scores of rows in evaluation mode, `k` to a row.
@@ -94,7 +108,10 @@ impl Run {
             let truths: Vec<usize> = rows.iter().map(|&row| oracle[row]).collect();
             return Ok(Groups::oracle(classes, &truths)?);
         }
-        let labels: Vec<MpuLabel> = rows.iter().map(|&row| problem.train().labels[row]).collect();
+        let labels: Vec<MpuLabel> = rows
+            .iter()
+            .map(|&row| problem.train().labels[row])
+            .collect();
         Ok(Groups::batch(classes, &labels)?)
     }
 }
@@ -121,8 +138,15 @@ impl<'a> Progress<'a> {
         let (found, needed) = (run.model.inputs(), problem.train().features.shape().len());
         if found != needed || run.model.outputs() != problem.classes().get() {
             let found = format!("{found} inputs and {} outputs", run.model.outputs());
-            let needed = format!("the data have {needed} and {} classes", problem.classes().get());
-            return Err(Error::Mismatch { what: "the model", found, needed });
+            let needed = format!(
+                "the data have {needed} and {} classes",
+                problem.classes().get()
+            );
+            return Err(Error::Mismatch {
+                what: "the model",
+                found,
+                needed,
+            });
         }
         let state = match resume {
             Some(state) => {
@@ -133,8 +157,14 @@ impl<'a> Progress<'a> {
                 let mut rng = run.seed.stream(Stream::Init);
                 let params = Params::init(&run.model, run.settings.init, &mut rng)?;
                 let n_values = params.trainable().len();
-                let optimizer = Optimizer::new(run.settings.optimizer, n_values)?.state().clone();
-                State { params, optimizer, history: Vec::new() }
+                let optimizer = Optimizer::new(run.settings.optimizer, n_values)?
+                    .state()
+                    .clone();
+                State {
+                    params,
+                    optimizer,
+                    history: Vec::new(),
+                }
             }
         };
         let labels = &problem.train().labels;
@@ -142,7 +172,12 @@ impl<'a> Progress<'a> {
         let max_rows = Batches::max_rows(labels, settings.batching, settings.batch_size);
         let device = run.device.resolve()?;
         let engine = Engine::new(&run.model, &state.params, max_rows, device, run.threads)?;
-        Ok(Self { run, problem, engine, state })
+        Ok(Self {
+            run,
+            problem,
+            engine,
+            state,
+        })
     }
 
     /// One epoch: train, judge, and take the new state. `None` if the observer stopped it midway,
@@ -156,8 +191,13 @@ impl<'a> Progress<'a> {
         let epoch = self.state.epochs_done();
         let lr = settings.schedule.rate(settings.lr, epoch, settings.epochs);
         let train = problem.train();
-        let batches =
-            Batches::draw(&train.labels, settings.batching, settings.batch_size, run.seed, epoch);
+        let batches = Batches::draw(
+            &train.labels,
+            settings.batching,
+            settings.batch_size,
+            run.seed,
+            epoch,
+        );
         let mut params = self.state.params.clone();
         let mut optimizer = Optimizer::resume(settings.optimizer, self.state.optimizer.clone())
             .map_err(Error::from)?;
@@ -165,14 +205,23 @@ impl<'a> Progress<'a> {
         let mut rows = Vec::new();
         for (batch, members) in batches.iter().enumerate() {
             rows.clear();
-            members.iter().for_each(|&row| rows.extend_from_slice(train.features.row(row)));
+            members
+                .iter()
+                .for_each(|&row| rows.extend_from_slice(train.features.row(row)));
             let groups = run.groups(problem, members)?;
-            let diverged = |what| Error::Diverged { epoch: epoch + 1, batch: batch + 1, what, lr };
+            let diverged = |what| Error::Diverged {
+                epoch: epoch + 1,
+                batch: batch + 1,
+                what,
+                lr,
+            };
             let step = self
                 .engine
                 .step(&mut params, &rows, &run.estimator, &groups)?
                 .ok_or_else(|| diverged("a score or a gradient is not finite"))?;
-            optimizer.step(params.trainable_mut(), &step.gradient, lr).map_err(Error::from)?;
+            optimizer
+                .step(params.trainable_mut(), &step.gradient, lr)
+                .map_err(Error::from)?;
             tally.add(run, problem, members, &step)?;
             let event = Event::Step {
                 epoch: epoch + 1,
@@ -277,7 +326,10 @@ impl Tally {
         self.raw += step.terms.raw;
         self.corrected += step.terms.corrected;
         self.active += usize::from(step.terms.active);
-        let labels: Vec<MpuLabel> = rows.iter().map(|&row| problem.train().labels[row]).collect();
+        let labels: Vec<MpuLabel> = rows
+            .iter()
+            .map(|&row| problem.train().labels[row])
+            .collect();
         let groups = Groups::batch(problem.classes(), &labels)?;
         let estimator = &run.estimator;
         self.gap += unbiasedness_gap(estimator.loss(), estimator.priors(), &step.scores, &groups)?;
