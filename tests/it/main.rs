@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod data;
 mod losses;
 mod readme;
 mod support;
+mod train;

@@ -1,9 +1,17 @@
 //! Arguments, as typed.
 
-use clap::builder::PossibleValuesParser;
-use clap::builder::TypedValueParser as _;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand};
+use mpu_data::source::resolve::{Locations, Network};
+use mpu_data::split::{Protocol, Scenario};
+use mpu_data::{ClassCount, DatasetId};
+use mpu_loss::Surrogate;
 use mpu_report::Format;
+use mpu_risk::Method;
+use mpu_train::DeviceChoice;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Multi-class positive-unlabeled learning: find the observed classes, reject everything else.
@@ -35,6 +43,8 @@ impl Args {
         tracing_subscriber::fmt()
             .with_max_level(level)
             .with_writer(std::io::stderr)
+            .without_time()
+            .with_target(false)
             .with_ansi(std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()))
             .init();
     }
@@ -43,9 +53,240 @@ impl Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Train a classifier; without arguments, a small example that needs no file.
+    #[command(after_help = "Examples:
+  mpu-cli train
+  mpu-cli train --dataset usps --classes 4 --prior 0.5 --method csmpu-exact-nn
+  mpu-cli train configs/mnist.toml --set train.epochs=20 --set method=area
+  mpu-cli train --resume runs/NAME")]
+    Train(Box<Train>),
+
+    /// Print the configuration that a run would use, with every default.
+    #[command(after_help = "Examples:
+  mpu-cli show
+  mpu-cli show configs/mnist.toml --set train.lr=0.0005")]
+    Show(Show),
+
+    /// List, verify and fetch the benchmark datasets.
+    #[command(subcommand)]
+    Data(Data),
+
+    /// Show what a protocol makes of a dataset: groups, priors, digest.
+    #[command(after_help = "Examples:
+  mpu-cli split --dataset waveform1 --classes 3 --prior 0.5
+  mpu-cli split --dataset mnist --classes 4 --prior 0.5 --protocol first-k --seed 1 --format json")]
+    Split(SplitArgs),
+
     /// Check every loss of the paper's table against the constant-sum condition.
     #[command(after_help = "Examples:\n  mpu-cli losses\n  mpu-cli losses --format json")]
     Losses(Losses),
+}
+
+/// `mpu-cli train`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Train {
+    /// A configuration file; without it, the embedded default.
+    #[arg(conflicts_with = "resume")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Set a key of the configuration, such as train.epochs=20 (may be repeated).
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "resume")]
+    set: Vec<String>,
+
+    /// The dataset.
+    #[arg(long, value_parser = slug_parser::<DatasetId>(&DatasetId::ALL.map(DatasetId::slug)), conflicts_with = "resume")]
+    dataset: Option<DatasetId>,
+
+    /// The number of classes, the negative one included.
+    #[arg(long, conflicts_with = "resume")]
+    classes: Option<usize>,
+
+    /// The share of negatives in the pool.
+    #[arg(long, conflicts_with = "resume")]
+    prior: Option<f64>,
+
+    /// The method.
+    #[arg(long, value_parser = slug_parser::<Method>(&Method::ALL.map(Method::slug)), conflicts_with = "resume")]
+    method: Option<Method>,
+
+    /// The surrogate loss.
+    #[arg(long, value_parser = slug_parser::<Surrogate>(&Surrogate::ALL.map(Surrogate::slug)), conflicts_with = "resume")]
+    loss: Option<Surrogate>,
+
+    /// Passes over the training rows.
+    #[arg(long, conflicts_with = "resume")]
+    epochs: Option<usize>,
+
+    /// The learning rate.
+    #[arg(long, conflicts_with = "resume")]
+    lr: Option<f64>,
+
+    /// Rows of a batch.
+    #[arg(long, conflicts_with = "resume")]
+    batch_size: Option<usize>,
+
+    /// The seed of initial weights and shuffling.
+    #[arg(long, conflicts_with = "resume")]
+    seed: Option<u64>,
+
+    /// Where to compute: cpu, cuda, cuda:N, metal or auto.
+    #[arg(long, conflicts_with = "resume")]
+    device: Option<DeviceChoice>,
+
+    /// Threads; all cores if not given. The outcome does not depend on it.
+    #[arg(long)]
+    pub(crate) threads: Option<usize>,
+
+    /// The run's folder; a new one below runs/ if not given.
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Go on with a run that was stopped.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Also write TensorBoard event files into the run's folder.
+    #[arg(long)]
+    pub(crate) tensorboard: bool,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+impl Train {
+    /// The flags as assignments, after those of `--set`.
+    pub(crate) fn overrides(&self) -> Vec<String> {
+        let mut overrides = self.set.clone();
+        let mut set = |key: &str, value: Option<String>| {
+            overrides.extend(value.map(|value| format!("{key}={value}")));
+        };
+        let text = |slug: &str| format!("\"{slug}\"");
+        set("data.dataset", self.dataset.map(|d| text(d.slug())));
+        set("data.classes", self.classes.map(|k| k.to_string()));
+        set("data.prior", self.prior.map(float));
+        set("method", self.method.map(|m| text(m.slug())));
+        set("loss.surrogate", self.loss.map(|l| text(l.slug())));
+        set("train.epochs", self.epochs.map(|n| n.to_string()));
+        set("train.lr", self.lr.map(float));
+        set("train.batch-size", self.batch_size.map(|n| n.to_string()));
+        set("seed", self.seed.map(|n| n.to_string()));
+        set("device", self.device.map(|d| text(&d.to_string())));
+        overrides
+    }
+}
+
+/// A float that TOML reads back as one.
+fn float(value: f64) -> String {
+    if value.is_nan() {
+        "nan".to_owned()
+    } else {
+        format!("{value:?}")
+    }
+}
+
+/// `mpu-cli show`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// A configuration file; without it, the embedded default.
+    pub(crate) config: Option<PathBuf>,
+
+    /// Set a key of the configuration (may be repeated).
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// TOML (`table`) or `json`.
+    #[arg(long, default_value_t, value_name = "FORMAT", value_parser = slug_parser::<Format>(&["table", "json"]))]
+    pub(crate) format: Format,
+}
+
+/// `mpu-cli data`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Data {
+    /// List the benchmark datasets, and whether they are here.
+    #[command(after_help = "Example:\n  mpu-cli data list")]
+    List(DataList),
+    /// Check files, checksums and counts of what is here.
+    #[command(after_help = "Examples:\n  mpu-cli data verify\n  mpu-cli data verify waveform1")]
+    Verify(DataVerify),
+    /// Download datasets into the cache.
+    #[command(after_help = "Example:\n  mpu-cli data fetch mnist usps")]
+    Fetch(DataFetch),
+}
+
+/// `mpu-cli data list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DataList {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// `mpu-cli data verify`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DataVerify {
+    /// Which datasets; all that are here if none is named.
+    #[arg(value_parser = slug_parser::<DatasetId>(&DatasetId::ALL.map(DatasetId::slug)))]
+    pub(crate) names: Vec<DatasetId>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// `mpu-cli data fetch`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DataFetch {
+    /// Which datasets.
+    #[arg(required = true, value_parser = slug_parser::<DatasetId>(&DatasetId::ALL.map(DatasetId::slug)))]
+    pub(crate) names: Vec<DatasetId>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// `mpu-cli split`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SplitArgs {
+    /// The dataset.
+    #[arg(long, value_parser = slug_parser::<DatasetId>(&DatasetId::ALL.map(DatasetId::slug)))]
+    pub(crate) dataset: DatasetId,
+
+    /// The number of classes, the negative one included.
+    #[arg(long, value_parser = parse_classes)]
+    pub(crate) classes: ClassCount,
+
+    /// The share of negatives in the pool.
+    #[arg(long)]
+    pub(crate) prior: f64,
+
+    /// Which rows make up the classes.
+    #[arg(long, default_value = Protocol::FirstK.slug(), value_parser = slug_parser::<Protocol>(&Protocol::ALL.map(Protocol::slug)))]
+    pub(crate) protocol: Protocol,
+
+    /// How labelled and unlabelled rows came about.
+    #[arg(long, default_value = Scenario::CaseControl.slug(), value_parser = slug_parser::<Scenario>(&Scenario::ALL.map(Scenario::slug)))]
+    pub(crate) scenario: Scenario,
+
+    /// The share of each observed class left unlabelled, where the protocol leaves it free.
+    #[arg(long)]
+    pub(crate) unlabeled_fraction: Option<f64>,
+
+    /// The share held out of every group.
+    #[arg(long, default_value_t = 0.0)]
+    pub(crate) validation_share: f64,
+
+    /// The seed of the draw.
+    #[arg(long, default_value_t = 42)]
+    pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    #[command(flatten)]
+    pub(crate) report: Report,
 }
 
 /// `mpu-cli losses`.
@@ -55,14 +296,52 @@ pub(crate) struct Losses {
     pub(crate) report: Report,
 }
 
+/// Where data are looked for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Place {
+    /// A folder with the upstream files, such as DIR/mnist/train-images-idx3-ubyte.gz.
+    #[arg(long, value_name = "DIR", env = "MPU_DATA_DIR")]
+    data_dir: Option<PathBuf>,
+
+    /// Download nothing.
+    #[arg(long)]
+    offline: bool,
+}
+
+impl Place {
+    /// The environment's locations with these flags laid over them.
+    pub(crate) fn locations(&self) -> Locations {
+        let mut locations = Locations::from_env();
+        if self.data_dir.is_some() {
+            locations.data_dir.clone_from(&self.data_dir);
+        }
+        if self.offline {
+            locations.network = Network::Offline;
+        }
+        locations
+    }
+}
+
 /// What every reporting command takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Report {
     /// How to write the result.
-    #[arg(long, default_value_t, value_name = "FORMAT", value_parser = format_parser())]
+    #[arg(long, default_value_t, value_name = "FORMAT", value_parser = slug_parser::<Format>(&Format::ALL.map(Format::slug)))]
     pub(crate) format: Format,
 }
 
-fn format_parser() -> impl clap::builder::TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::slug)).try_map(|name| name.parse::<Format>())
+/// A parser of one closed list of names, which clap shows and completes.
+fn slug_parser<T>(slugs: &[&'static str]) -> impl TypedValueParser<Value = T> + use<T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(slugs.to_vec()).try_map(|name| name.parse::<T>())
+}
+
+fn parse_classes(text: &str) -> Result<ClassCount, String> {
+    let n: usize = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a whole number"))?;
+    ClassCount::new(n).map_err(|error| error.to_string())
 }

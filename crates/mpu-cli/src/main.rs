@@ -1,7 +1,7 @@
 //! `mpu-cli`: multi-class positive-unlabeled learning from the command line.
 //!
 //! Results go to standard output, conversation to standard error. Exit codes: 0 success, 1 a check
-//! that failed, 2 bad usage or an error.
+//! that failed, 2 bad usage or an error, 130 interrupted.
 
 #![allow(
     clippy::print_stdout,
@@ -11,25 +11,40 @@
 
 mod args;
 mod commands;
+mod config;
+mod console;
+mod files;
+mod run_folder;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Data};
 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log();
-    let output = match args.command {
-        Command::Losses(losses) => commands::losses::run(&losses),
+    let answer = match &args.command {
+        Command::Train(train) => commands::train::run(train),
+        Command::Show(show) => commands::show::run(show),
+        Command::Data(Data::List(list)) => commands::data::list(list),
+        Command::Data(Data::Verify(verify)) => commands::data::check(verify),
+        Command::Data(Data::Fetch(fetch)) => commands::data::fetch(fetch),
+        Command::Split(split) => commands::split::run(split),
+        Command::Losses(losses) => commands::losses::run(losses),
     };
-    match output.and_then(|text| print(&text)) {
-        Ok(()) => ExitCode::SUCCESS,
+    match answer.and_then(|answer| print(&answer.text).map(|()| answer.good)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::from(2)
+            ExitCode::from(if error.is::<commands::train::Interrupted>() {
+                130
+            } else {
+                2
+            })
         }
     }
 }

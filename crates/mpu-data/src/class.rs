@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 pub struct ClassCount(pub(crate) usize);
 
 impl ClassCount {
+    /// Three classes: the smallest truly multi-class problem, two observed and one negative.
+    pub const THREE: Self = Self(3);
+
     /// Checks that there are at least two classes.
     pub fn new(n_classes: usize) -> Result<Self> {
         if n_classes < 2 {

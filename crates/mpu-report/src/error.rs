@@ -28,6 +28,16 @@ pub enum Error {
         source: csv::Error,
     },
 
+    /// A file that cannot be written.
+    #[error("writing {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+
     /// A table that cannot be written as CSV.
     #[error("writing a table as CSV: {0}")]
     Csv(String),

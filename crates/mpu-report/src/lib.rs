@@ -1,7 +1,8 @@
 //! Reports for multi-class positive-unlabeled learning: no tensors, no training.
 //!
 //! - [`paper`]: the published figures, embedded as data;
-//! - [`table`]: one table model and the formats it is written in.
+//! - [`table`]: one table model and the formats it is written in;
+//! - [`tensorboard`]: event files.
 //!
 //! ```
 //! use mpu_report::{Align, Table, paper};
@@ -17,6 +18,7 @@
 mod error;
 pub mod paper;
 pub mod table;
+pub mod tensorboard;
 
 pub use error::{Error, Result};
 pub use table::{Align, Format, Table, render};

@@ -6,6 +6,7 @@ use mpu_report::{Align, Table, paper, render};
 use serde::Serialize;
 
 use crate::args;
+use crate::commands::Answer;
 
 /// A row: what is published and what comes out here.
 #[derive(Debug, Serialize)]
@@ -19,13 +20,17 @@ struct Row {
     constant_sum: bool,
 }
 
-pub(crate) fn run(args: &args::Losses) -> anyhow::Result<String> {
+pub(crate) fn run(args: &args::Losses) -> anyhow::Result<Answer> {
     let published = paper::loss_variants()?;
     let rows: Vec<Row> = published
         .into_iter()
         .map(measure)
         .collect::<anyhow::Result<_>>()?;
-    Ok(render(args.report.format, &table(&rows), &rows)?)
+    Ok(Answer::good(render(
+        args.report.format,
+        &table(&rows),
+        &rows,
+    )?))
 }
 
 fn measure(published: paper::LossVariant) -> anyhow::Result<Row> {

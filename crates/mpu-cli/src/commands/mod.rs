@@ -1,3 +1,19 @@
 //! One file a command; each returns what it has to say as text.
 
+pub(crate) mod data;
 pub(crate) mod losses;
+pub(crate) mod show;
+pub(crate) mod split;
+pub(crate) mod train;
+
+/// What a command has to say, and whether what it checked was in order.
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) good: bool,
+}
+
+impl Answer {
+    pub(crate) fn good(text: String) -> Self {
+        Self { text, good: true }
+    }
+}

@@ -1,0 +1,355 @@
+//! `mpu-cli train`: from a configuration to a run folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use indicatif::ProgressBar;
+use mpu_data::source::load::{LoadOptions, load};
+use mpu_data::{Scaler, Seed, Split};
+use mpu_models::Threads;
+use mpu_report::tensorboard::EventWriter;
+use mpu_report::{Align, Format, Table};
+use mpu_risk::Estimator;
+use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome, Problem, Run, RunError, State};
+
+use crate::args;
+use crate::commands::Answer;
+use crate::config::RunConfig;
+use crate::console::{Downloads, bar};
+use crate::files;
+use crate::run_folder::{ModelCard, RunFolder, Summary, SweepRow};
+
+/// A run that the user stopped: exit code 130.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted after epoch {epoch}\nhint: go on with `mpu-cli train --resume {}`", folder.display())]
+pub(crate) struct Interrupted {
+    epoch: usize,
+    folder: PathBuf,
+}
+
+pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst))
+        .context("listening to Ctrl-C")?;
+    let threads = args.threads.unwrap_or_else(|| {
+        std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+    });
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.context("starting threads")?;
+    pool.install(|| Session::start(args, threads, interrupted)?.run())
+}
+
+/// A training session: one run, or one for each learning rate of a sweep.
+struct Session<'a> {
+    args: &'a args::Train,
+    config: RunConfig,
+    folder: RunFolder,
+    problem: Problem,
+    scaler: Scaler,
+    split: Split,
+    threads: usize,
+    interrupted: Arc<AtomicBool>,
+    started: Instant,
+}
+
+impl<'a> Session<'a> {
+    fn start(
+        args: &'a args::Train,
+        threads: usize,
+        interrupted: Arc<AtomicBool>,
+    ) -> anyhow::Result<Self> {
+        let (config, resumed) = match &args.resume {
+            Some(path) => {
+                let folder = RunFolder::open(path)?;
+                let config = RunConfig::resolve(Some(&folder.file("config.toml")), &[])?;
+                (config, Some(folder))
+            }
+            None => (
+                RunConfig::resolve(args.config.as_deref(), &args.overrides())?,
+                None,
+            ),
+        };
+        let seed = Seed(config.data.split_seed);
+        let generated_rows = config.data.generated_rows;
+        let options = LoadOptions {
+            seed,
+            generated_rows,
+            ..LoadOptions::default()
+        };
+        let locations = args.place.locations();
+        let data = load(
+            config.data.dataset,
+            &locations,
+            &options,
+            &Downloads::default(),
+        )?;
+        let split = Split::of(&data, &config.split_spec())?;
+        if let Some(mark) = &split.data_mark {
+            tracing::warn!("the data are not as published: {mark}");
+        }
+        let scaling = config.data.scaling.unwrap_or_default();
+        let (problem, scaler) = Problem::of(data, &split, scaling)?;
+        // Only now, so that a fault in the data leaves no folder behind.
+        let folder = match resumed {
+            Some(folder) => folder,
+            None => {
+                let path = match &args.out {
+                    Some(path) => path.clone(),
+                    None => files::free_name(Path::new("runs"), &config.name()),
+                };
+                RunFolder::create(&path, &config)?
+            }
+        };
+        let started = Instant::now();
+        Ok(Self {
+            args,
+            config,
+            folder,
+            problem,
+            scaler,
+            split,
+            threads,
+            interrupted,
+            started,
+        })
+    }
+
+    fn run(self) -> anyhow::Result<Answer> {
+        let (outcome, lr, sweep) = match &self.config.sweep {
+            None => {
+                let lr = self.config.train.lr;
+                (self.train(lr, &self.folder)?, lr, Vec::new())
+            }
+            Some(sweep) => {
+                let mut outcomes = Vec::new();
+                for &lr in &sweep.lrs {
+                    let path = self.folder.file(&format!("lr-{lr}"));
+                    let folder = if path.exists() {
+                        RunFolder::open(&path)?
+                    } else {
+                        let mut config = self.config.clone();
+                        config.train.lr = lr;
+                        config.sweep = None;
+                        RunFolder::create(&path, &config)?
+                    };
+                    outcomes.push(self.train(lr, &folder)?);
+                }
+                let last: Vec<EpochMetrics> = outcomes
+                    .iter()
+                    .filter_map(|outcome| outcome.last().cloned())
+                    .collect();
+                let best = sweep
+                    .select
+                    .best(&last)
+                    .context("no run of the sweep can be judged")?;
+                let row = |(index, metrics): (usize, &EpochMetrics)| SweepRow {
+                    lr: sweep.lrs[index],
+                    validation_accuracy: metrics.validation_accuracy,
+                    validation_risk: metrics.validation_risk,
+                    test_accuracy: metrics.test_accuracy,
+                    chosen: index == best,
+                };
+                let rows = last.iter().enumerate().map(row).collect();
+                (outcomes.swap_remove(best), sweep.lrs[best], rows)
+            }
+        };
+        self.conclude(&outcome, lr, sweep)
+    }
+
+    /// Trains one run to its end, from its checkpoint if it has one.
+    fn train(&self, lr: f64, folder: &RunFolder) -> anyhow::Result<Outcome> {
+        let config = &self.config;
+        let mut estimator =
+            Estimator::new(config.method, config.loss, self.problem.priors().clone());
+        if let Some(placement) = config.placement {
+            estimator = estimator.with_placement(placement);
+        }
+        let mut settings = config.train.clone();
+        settings.lr = lr;
+        let run = Run {
+            model: config.model_spec()?,
+            estimator,
+            settings,
+            seed: Seed(config.seed),
+            device: config.device,
+            threads: Threads::new(self.threads),
+        };
+        let resume = folder.checkpoint()?;
+        let tensorboard = match self.args.tensorboard {
+            false => None,
+            true => Some(EventWriter::create(folder.path())?),
+        };
+        let mut watch = Watch {
+            folder,
+            bar: ProgressBar::hidden(),
+            tensorboard,
+            interrupted: &self.interrupted,
+        };
+        let outcome =
+            run.train(&self.problem, resume, &mut watch)
+                .map_err(|error| match error {
+                    RunError::Run(error) => anyhow::Error::from(error),
+                    RunError::Observer(error) => error,
+                })?;
+        watch.bar.finish_and_clear();
+        if !outcome.finished {
+            folder.write_checkpoint(&outcome.state)?;
+            let (epoch, folder) = (outcome.state.epochs_done(), self.folder.path().to_owned());
+            return Err(Interrupted { epoch, folder }.into());
+        }
+        Ok(outcome)
+    }
+
+    fn conclude(&self, outcome: &Outcome, lr: f64, sweep: Vec<SweepRow>) -> anyhow::Result<Answer> {
+        let config = &self.config;
+        let params = &outcome.state.params;
+        let card = ModelCard::new(
+            config,
+            params.spec().clone(),
+            self.scaler.clone(),
+            self.problem.priors().clone(),
+            self.split.data_mark.clone(),
+        );
+        let last = outcome.last().context("no epoch was trained")?.clone();
+        self.folder.write_metrics(&outcome.state.history)?;
+        let model_sha256 = self.folder.write_model(params, &card)?;
+        let summary = Summary {
+            version: Summary::VERSION,
+            mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
+            method: config.method,
+            dataset: config.data.dataset.slug().to_owned(),
+            classes: config.data.classes.get(),
+            prior: config.data.prior,
+            seed: config.seed,
+            epochs: outcome.state.epochs_done(),
+            last,
+            test_accuracy_last_ten: Summary::last_ten(&outcome.state.history),
+            lr,
+            sweep,
+            split_digest: self.split.digest(),
+            model_sha256,
+            data_mark: self.split.data_mark.clone(),
+            threads: self.threads,
+            seconds: self.started.elapsed().as_secs_f64(),
+        };
+        self.folder.write_summary(&summary)?;
+        let text = match self.args.report.format {
+            Format::Json => serde_json::to_string_pretty(&summary)? + "\n",
+            format => {
+                let text = mpu_report::render(format, &table(&summary), &summary)?;
+                let marked = summary.data_mark.as_ref();
+                let mark = marked.map(|m| format!("data: {m}\n")).unwrap_or_default();
+                format!("{text}{mark}run folder: {}\n", self.folder.path().display())
+            }
+        };
+        Ok(Answer::good(text))
+    }
+}
+
+fn table(summary: &Summary) -> Table {
+    let percent =
+        |share: Option<f64>| share.map_or("–".to_owned(), |s| format!("{:.2} %", 100.0 * s));
+    let last = &summary.last;
+    let mut table = Table::new([("last epoch", Align::Left), ("value", Align::Right)]);
+    for (name, value) in [
+        ("test accuracy", percent(last.test_accuracy)),
+        (
+            "test accuracy, mean of the last ten epochs",
+            percent(summary.test_accuracy_last_ten),
+        ),
+        ("test macro precision", percent(last.test_precision)),
+        ("test macro recall", percent(last.test_recall)),
+        ("test macro F1", percent(last.test_f1)),
+        (
+            "test rows answered negative",
+            percent(last.test_predicted_negative),
+        ),
+        ("training risk, raw", format!("{:.4}", last.raw_risk)),
+        (
+            "training risk, corrected",
+            format!("{:.4}", last.corrected_risk),
+        ),
+        (
+            "steps with an active correction",
+            percent(Some(last.corrected_steps)),
+        ),
+        ("unbiasedness gap", format!("{:.4}", last.unbiasedness_gap)),
+        ("learning rate", format!("{}", summary.lr)),
+        ("epochs", summary.epochs.to_string()),
+        ("seconds", format!("{:.1}", summary.seconds)),
+    ] {
+        table.push([name.to_owned(), value]);
+    }
+    for row in &summary.sweep {
+        let chosen = if row.chosen { " (chosen)" } else { "" };
+        let name = format!("lr {}: estimated accuracy, held out{chosen}", row.lr);
+        table.push([name, percent(row.validation_accuracy)]);
+    }
+    table
+}
+
+/// Draws the bar, writes checkpoints and event files, and hears Ctrl-C.
+struct Watch<'a> {
+    folder: &'a RunFolder,
+    bar: ProgressBar,
+    tensorboard: Option<EventWriter>,
+    interrupted: &'a AtomicBool,
+}
+
+impl Observer for Watch<'_> {
+    type Error = anyhow::Error;
+
+    fn on(&mut self, event: &Event<'_>) -> anyhow::Result<Control> {
+        match event {
+            Event::Started {
+                epoch,
+                epochs,
+                n_batches,
+                ..
+            } => {
+                self.bar = bar((epochs * n_batches) as u64, "steps");
+                self.bar.set_position(((epoch - 1) * n_batches) as u64);
+            }
+            Event::Step { .. } => self.bar.inc(1),
+            Event::Epoch(metrics) => {
+                let accuracy = metrics.test_accuracy.unwrap_or(metrics.labeled_accuracy);
+                self.bar.set_message(format!(
+                    "epoch {}  loss {:.4}  accuracy {:.2} %",
+                    metrics.epoch,
+                    metrics.loss,
+                    100.0 * accuracy
+                ));
+                if let Some(writer) = &mut self.tensorboard {
+                    write_scalars(writer, metrics)?;
+                }
+            }
+            Event::Checkpoint(state) => self.checkpoint(state)?,
+            _ => {}
+        }
+        Ok(match self.interrupted.load(Ordering::SeqCst) {
+            true => Control::Stop,
+            false => Control::Continue,
+        })
+    }
+}
+
+impl Watch<'_> {
+    fn checkpoint(&self, state: &State) -> anyhow::Result<()> {
+        self.folder.write_checkpoint(state)
+    }
+}
+
+/// Every figure of the epoch as a TensorBoard scalar.
+fn write_scalars(writer: &mut EventWriter, metrics: &EpochMetrics) -> anyhow::Result<()> {
+    let value = serde_json::to_value(metrics)?;
+    let fields = value.as_object().into_iter().flatten();
+    let scalars: Vec<(String, f32)> = fields
+        .filter(|(name, _)| name.as_str() != "epoch")
+        .filter_map(|(name, value)| Some((name.clone(), value.as_f64()? as f32)))
+        .collect();
+    Ok(writer.scalars(metrics.epoch as i64, &scalars)?)
+}

@@ -1,0 +1,323 @@
+//! The configuration of a run: one typed file, overrides, and defaults filled in.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use mpu_data::split::{Protocol, Scenario};
+use mpu_data::{ClassCount, DatasetId, Scaling, Seed, Shape, SplitSpec};
+use mpu_loss::Loss;
+use mpu_models::{MlpSpec, ModelSpec, ResNetSpec};
+use mpu_risk::{Method, Placement};
+use mpu_train::{DeviceChoice, Selection, TrainSettings};
+use serde::{Deserialize, Serialize};
+
+/// Everything that decides the outcome of a run. Unknown keys are refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RunConfig {
+    /// The method's slug.
+    pub(crate) method: Method,
+    /// Where the correction is placed; the method's own place if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) placement: Option<Placement>,
+    /// The seed of initial weights and shuffling.
+    pub(crate) seed: u64,
+    /// `cpu`, `cuda`, `cuda:N`, `metal` or `auto`.
+    pub(crate) device: DeviceChoice,
+    pub(crate) data: DataConfig,
+    pub(crate) loss: Loss,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<ModelConfig>,
+    pub(crate) train: TrainSettings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sweep: Option<SweepConfig>,
+}
+
+/// What the run trains on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct DataConfig {
+    /// The dataset's slug.
+    pub(crate) dataset: DatasetId,
+    /// For waveform1: how many rows to generate; without it the published file is used where it is
+    /// here, and else as many rows as it has are generated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) generated_rows: Option<usize>,
+    /// The number of classes, the negative one included.
+    pub(crate) classes: ClassCount,
+    /// The share of negatives in the pool.
+    pub(crate) prior: f64,
+    pub(crate) protocol: Protocol,
+    pub(crate) scenario: Scenario,
+    /// The share of each observed class that goes unlabelled, where the protocol leaves it free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unlabeled_fraction: Option<f64>,
+    /// The share held out of every group for validation.
+    pub(crate) validation_share: f64,
+    /// The seed of the split, apart from the run's: runs with other seeds share their data.
+    pub(crate) split_seed: u64,
+    /// How features are scaled; the paper's way for the dataset if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scaling: Option<Scaling>,
+}
+
+/// The architecture, without what the data decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum ModelConfig {
+    /// A multi-layer perceptron with these hidden widths.
+    Mlp { hidden: Vec<usize> },
+    /// A residual network of depth 6n+2.
+    #[serde(rename = "resnet")]
+    ResNet { depth: usize },
+}
+
+/// A sweep over learning rates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct SweepConfig {
+    /// The learning rates tried.
+    pub(crate) lrs: Vec<f64>,
+    /// By what the best is chosen.
+    #[serde(default)]
+    pub(crate) select: Selection,
+}
+
+impl Default for RunConfig {
+    /// What `mpu-cli train` does with no arguments.
+    fn default() -> Self {
+        Self {
+            method: Method::ALL[0],
+            placement: None,
+            seed: 42,
+            device: DeviceChoice::Cpu,
+            data: DataConfig::default(),
+            loss: Loss::default(),
+            model: None,
+            train: TrainSettings::default(),
+            sweep: None,
+        }
+    }
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        Self {
+            dataset: DatasetId::Waveform1,
+            generated_rows: None,
+            classes: ClassCount::THREE,
+            prior: 0.5,
+            protocol: Protocol::default(),
+            scenario: Scenario::default(),
+            unlabeled_fraction: None,
+            validation_share: 0.0,
+            split_seed: 42,
+            scaling: None,
+        }
+    }
+}
+
+impl RunConfig {
+    /// The configuration of a file (or the default), with `overrides` (`a.b=value`) laid over it,
+    /// defaults filled in and every range checked.
+    pub(crate) fn resolve(file: Option<&Path>, overrides: &[String]) -> anyhow::Result<Self> {
+        let (text, name) = match file {
+            None => (String::new(), "the default configuration".to_owned()),
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("reading {}", path.display()))?;
+                (text, path.display().to_string())
+            }
+        };
+        // Parsed as written first, so that a fault is shown with its line and column.
+        toml::from_str::<Self>(&text).with_context(|| name.clone())?;
+        let mut table: toml::Table = toml::from_str(&text).with_context(|| name.clone())?;
+        for assignment in overrides {
+            assign(&mut table, assignment)?;
+        }
+        let config: Self = table
+            .try_into()
+            .with_context(|| format!("{name} with overrides"))?;
+        config.completed()
+    }
+
+    fn completed(mut self) -> anyhow::Result<Self> {
+        let card = self.data.dataset.card();
+        self.data.scaling.get_or_insert(card.scaling);
+        self.placement
+            .get_or_insert(self.method.default_placement());
+        self.model.get_or_insert_with(|| match card.shape {
+            Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },
+            _ => ModelConfig::Mlp {
+                hidden: vec![300; 4],
+            },
+        });
+        if let Some(sweep) = &self.sweep {
+            anyhow::ensure!(
+                !sweep.lrs.is_empty(),
+                "sweep.lrs is empty: at least 1 rate is needed"
+            );
+            if sweep.select != Selection::Oracle {
+                anyhow::ensure!(
+                    self.data.validation_share > 0.0,
+                    "a sweep chooses by held-out rows: data.validation-share must be above 0\nhint: --set data.validation-share=0.1"
+                );
+            }
+        }
+        self.train.check()?;
+        self.model_spec()?;
+        Ok(self)
+    }
+
+    /// The split asked for.
+    pub(crate) fn split_spec(&self) -> SplitSpec {
+        SplitSpec {
+            protocol: self.data.protocol,
+            scenario: self.data.scenario,
+            classes: self.data.classes,
+            prior: self.data.prior,
+            unlabeled_fraction: self.data.unlabeled_fraction,
+            validation_share: self.data.validation_share,
+            seed: Seed(self.data.split_seed),
+        }
+    }
+
+    /// The architecture for the dataset's shape and classes.
+    pub(crate) fn model_spec(&self) -> anyhow::Result<ModelSpec> {
+        let (shape, outputs) = (self.data.dataset.card().shape, self.data.classes.get());
+        let spec = match (self.model.as_ref(), shape) {
+            (
+                Some(ModelConfig::ResNet { depth }),
+                Shape::Image {
+                    channels,
+                    height,
+                    width,
+                },
+            ) => ModelSpec::ResNet(ResNetSpec {
+                channels,
+                height,
+                width,
+                depth: *depth,
+                outputs,
+            }),
+            (Some(ModelConfig::ResNet { .. }), Shape::Vector(_)) => anyhow::bail!(
+                "model.kind is resnet, but rows of {} are vectors\nhint: use kind = \"mlp\"",
+                self.data.dataset.slug()
+            ),
+            (Some(ModelConfig::Mlp { hidden }), _) => {
+                let (inputs, hidden) = (shape.len(), hidden.clone());
+                ModelSpec::Mlp(MlpSpec {
+                    inputs,
+                    hidden,
+                    outputs,
+                })
+            }
+            (None, _) => ModelSpec::mlp5(shape.len(), outputs),
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// The configuration as a file.
+    pub(crate) fn to_toml(&self) -> anyhow::Result<String> {
+        toml::to_string(self).context("writing the configuration")
+    }
+
+    /// A name for the run's folder.
+    pub(crate) fn name(&self) -> String {
+        format!(
+            "{}-k{}-pi{}-{}-s{}",
+            self.data.dataset.slug(),
+            self.data.classes.get(),
+            self.data.prior,
+            self.method,
+            self.seed
+        )
+    }
+}
+
+/// Lays `a.b=value` over a table. A value that is no TOML is taken as a word.
+fn assign(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
+    let Some((path, text)) = assignment.split_once('=') else {
+        anyhow::bail!("`{assignment}` is no assignment: write KEY=VALUE, such as train.epochs=20");
+    };
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {text}"));
+    let value = parsed.ok().and_then(|mut table| table.remove("value"));
+    let value = value.unwrap_or_else(|| toml::Value::String(text.to_owned()));
+    let mut keys: Vec<&str> = path.trim().split('.').collect();
+    let last = keys.pop().unwrap_or_default();
+    let mut place = table;
+    for key in keys {
+        let entry = place
+            .entry(key)
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        place = match entry {
+            toml::Value::Table(inner) => inner,
+            _ => anyhow::bail!("`{path}`: {key} is not a table"),
+        };
+    }
+    place.insert(last.to_owned(), value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(overrides: &[&str]) -> anyhow::Result<RunConfig> {
+        let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
+        RunConfig::resolve(None, &overrides)
+    }
+
+    #[test]
+    fn defaults_are_filled_in_and_read_back() {
+        let config = resolve(&[]).unwrap();
+        assert_eq!(config.data.scaling, Some(Scaling::MinMax));
+        assert_eq!(
+            config.model,
+            Some(ModelConfig::Mlp {
+                hidden: vec![300; 4]
+            })
+        );
+        let text = config.to_toml().unwrap();
+        let again: RunConfig = toml::from_str(&text).unwrap();
+        assert_eq!(again.completed().unwrap(), config);
+    }
+
+    #[test]
+    fn overrides_reach_every_table() {
+        let config = resolve(&[
+            "method=csmpu-nn",
+            "train.epochs=20",
+            "loss.surrogate=hinge",
+            "loss.form=sym",
+            "data.dataset=svhn",
+            "data.classes=4",
+            "sweep.lrs=[0.001, 0.0001]",
+            "data.validation-share=0.1",
+        ]);
+        let config = config.unwrap();
+        assert_eq!(config.method.slug(), "csmpu-nn");
+        assert_eq!(config.train.epochs, 20);
+        assert_eq!(config.model, Some(ModelConfig::ResNet { depth: 20 }));
+        assert_eq!(config.sweep.unwrap().lrs, [0.001, 0.0001]);
+    }
+
+    #[test]
+    fn faults_name_the_key_and_what_is_allowed() {
+        for (fault, told) in [
+            ("train.epoch=3", "unknown field `epoch`"),
+            ("method=csmpu", "csmpu-abs"),
+            ("train.epochs=0", "train.epochs is 0"),
+            ("loss.gamma=-1", "gamma is -1"),
+            ("data.dataset=minst", "mnist"),
+            ("data.classes=1", "at least 2"),
+            ("model={kind=\"resnet\", depth=20}", "are vectors"),
+            ("epochs", "KEY=VALUE"),
+            ("sweep.lrs=[0.1]", "validation-share"),
+        ] {
+            let error = format!("{:#}", resolve(&[fault]).unwrap_err());
+            assert!(error.contains(told), "{fault}: {error}");
+        }
+    }
+}

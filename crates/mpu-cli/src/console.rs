@@ -1,0 +1,72 @@
+//! Progress on standard error, drawn only where a person looks.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use mpu_data::source::progress::Progress;
+
+/// A bar of steps with a message, a rate and the time left.
+pub(crate) fn bar(length: u64, unit: &str) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    let template =
+        format!("{{bar:30}} {{pos}}/{{len}} {unit}  {{msg}}  {{elapsed}} elapsed, {{eta}} to go");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Downloads as bars.
+#[derive(Default)]
+pub(crate) struct Downloads {
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Downloads {
+    fn with(&self, action: impl FnOnce(&ProgressBar)) {
+        if let Ok(bar) = self.bar.lock()
+            && let Some(bar) = bar.as_ref()
+        {
+            action(bar);
+        }
+    }
+}
+
+impl Progress for Downloads {
+    fn started(&self, file: &str, done: u64, total: Option<u64>) {
+        let bar = match total {
+            Some(total) => ProgressBar::new(total),
+            None => ProgressBar::new_spinner(),
+        };
+        let template = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}  {msg}  {eta} to go";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(file.to_owned());
+        bar.set_position(done);
+        if let Ok(mut place) = self.bar.lock() {
+            *place = Some(bar);
+        }
+    }
+
+    fn advanced(&self, _: &str, done: u64) {
+        self.with(|bar| bar.set_position(done));
+    }
+
+    fn retrying(&self, file: &str, attempt: u32, reason: &str, pause: Duration) {
+        tracing::warn!("{file}: attempt {attempt} failed ({reason}); trying again in {pause:?}");
+    }
+
+    fn waiting(&self, file: &str) {
+        tracing::warn!("{file}: another process is downloading it; waiting");
+    }
+
+    fn source_failed(&self, source: &str, reason: &str) {
+        tracing::warn!("{source} failed ({reason}); trying the next source");
+    }
+
+    fn finished(&self, _: &str) {
+        self.with(ProgressBar::finish_and_clear);
+    }
+}

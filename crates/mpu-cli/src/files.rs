@@ -1,0 +1,72 @@
+//! Files that are whole or not there: write beside, sync, rename.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+/// Replaces a file by `bytes`, so that no reader and no crash ever sees half of it.
+pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let written = (|| {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        drop(file);
+        fs::rename(&beside, path)
+    })();
+    if let Err(error) = written {
+        // Best effort: what failed to be written is of no use.
+        let _ = fs::remove_file(&beside);
+        return Err(error).with_context(|| format!("writing {}", path.display()));
+    }
+    sync_folder(path);
+    Ok(())
+}
+
+/// Makes a rename last through a power cut, where the system lets folders be synced.
+fn sync_folder(path: &Path) {
+    if let Some(folder) = path.parent()
+        && let Ok(folder) = File::open(folder)
+    {
+        let _ = folder.sync_all();
+    }
+}
+
+/// Reads a whole file.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("reading {}", path.display()))
+}
+
+/// Makes a folder that must not hold anything yet.
+pub(crate) fn new_folder(path: &Path) -> anyhow::Result<()> {
+    if path.exists() {
+        let mut entries =
+            fs::read_dir(path).with_context(|| format!("looking into {}", path.display()))?;
+        if entries.next().is_some() {
+            anyhow::bail!(
+                "the folder {} holds files already\nhint: name another with --out, or go on with a stopped run by --resume {}",
+                path.display(),
+                path.display()
+            );
+        }
+    }
+    fs::create_dir_all(path).with_context(|| format!("making the folder {}", path.display()))
+}
+
+/// The first of `name`, `name-2`, `name-3`, … that does not exist in `folder`.
+pub(crate) fn free_name(folder: &Path, name: &str) -> PathBuf {
+    let first = folder.join(name);
+    if !first.exists() {
+        return first;
+    }
+    (2u32..)
+        .map(|n| folder.join(format!("{name}-{n}")))
+        .find(|path| !path.exists())
+        .unwrap_or(first)
+}
