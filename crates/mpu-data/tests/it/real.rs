@@ -100,8 +100,17 @@ fn the_same_rows_in_another_packing_are_as_published() {
     locations.debian_dir = debian.path().to_owned();
     let verification = verify(id, &locations, Limit::DEFAULT).unwrap();
     assert_eq!(verification.origin, Origin::Debian);
-    assert!(verification.is_as_published(), "{:?}", verification.deviations);
-    assert!(verification.files.iter().all(|file| file.check == FileCheck::SameRows));
+    assert!(
+        verification.is_as_published(),
+        "{:?}",
+        verification.deviations
+    );
+    assert!(
+        verification
+            .files
+            .iter()
+            .all(|file| file.check == FileCheck::SameRows)
+    );
 }
 
 #[test]
