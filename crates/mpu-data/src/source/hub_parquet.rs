@@ -265,6 +265,7 @@ pub(crate) mod tests {
         let mut encoder = png::Encoder::new(&mut out, width, height);
         encoder.set_color(color);
         encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_compression(png::Compression::Fastest);
         let mut writer = encoder.write_header().unwrap();
         writer.write_image_data(pixels).unwrap();
         writer.finish().unwrap();

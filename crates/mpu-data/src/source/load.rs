@@ -177,7 +177,12 @@ pub(crate) fn read(located: &Located, limit: Limit) -> Result<Loaded> {
                 dataset: id.slug(),
                 part: part.card.part.slug(),
                 from: located.folder.display().to_string(),
-                problem: format!("{deviation}\nhint: remove its files there and fetch them again"),
+                problem: match located.origin {
+                    Origin::Cache => {
+                        format!("{deviation}\nhint: remove its files there and fetch them again")
+                    }
+                    _ => deviation.to_string(),
+                },
             });
         }
         loaded.verification.parts.push(PartReport {

@@ -3,6 +3,7 @@
 //! The order: the user's data folder, the local cache, Debian's package `dataset-fashion-mnist`, the
 //! Hub's own cache; only then is anything downloaded. A dataset is taken from one place as a whole.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -74,7 +75,11 @@ impl Locations {
     /// | `MPU_MIRROR` | the address of a mirror |
     /// | `MPU_OFFLINE`, `HF_HUB_OFFLINE` | no downloads, if set to anything but `0` |
     pub fn from_env() -> Self {
-        let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        Self::from_vars(|name| std::env::var_os(name))
+    }
+
+    fn from_vars(var: impl Fn(&str) -> Option<OsString>) -> Self {
+        let var = |name: &str| var(name).filter(|value| !value.is_empty());
         let path = |name: &str| var(name).map(PathBuf::from);
         let is_set = |name: &str| var(name).is_some_and(|value| value != "0");
         let user_cache = || {
@@ -84,19 +89,16 @@ impl Locations {
                 .or_else(|| path("HOME").map(|home| home.join(".cache")))
                 .unwrap_or_else(|| PathBuf::from(".cache"))
         };
-        let offline = is_set("MPU_OFFLINE") || is_set("HF_HUB_OFFLINE");
         Self {
             data_dir: path("MPU_DATA_DIR"),
             cache_dir: path("MPU_CACHE_DIR").unwrap_or_else(|| user_cache().join("mpu")),
             debian_dir: PathBuf::from(Self::DEBIAN_DIR),
-            network: if offline {
+            network: if is_set("MPU_OFFLINE") || is_set("HF_HUB_OFFLINE") {
                 Network::Offline
             } else {
                 Network::Online
             },
-            mirror: std::env::var("MPU_MIRROR")
-                .ok()
-                .filter(|url| !url.is_empty()),
+            mirror: var("MPU_MIRROR").and_then(|url| url.into_string().ok()),
             hub: HubSettings::default(),
         }
     }
@@ -309,6 +311,37 @@ mod tests {
         // Debian has no package of the others.
         touch(&dir.path().join("debian/mnist"), &IDX);
         assert!(locate(DatasetId::Mnist, &locations).is_none());
+    }
+
+    #[test]
+    fn the_environment_names_locations() {
+        let from = |vars: &[(&str, &str)]| {
+            let find = |name: &str| vars.iter().find(|(key, _)| *key == name);
+            Locations::from_vars(|name| find(name).map(|(_, value)| value.into()))
+        };
+        let plain = from(&[("HOME", "/me"), ("MPU_DATA_DIR", ""), ("MPU_OFFLINE", "0")]);
+        assert_eq!(plain.data_dir, None);
+        assert_eq!(plain.cache_dir, Path::new("/me/.cache/mpu"));
+        assert_eq!((plain.network, plain.mirror), (Network::Online, None));
+        let xdg = [("HOME", "/me"), ("XDG_CACHE_HOME", "/xdg")];
+        assert_eq!(from(&xdg).cache_dir, Path::new("/xdg/mpu"));
+        let relative = [("HOME", "/me"), ("XDG_CACHE_HOME", "xdg")];
+        assert_eq!(from(&relative).cache_dir, Path::new("/me/.cache/mpu"));
+        let own = [
+            ("MPU_DATA_DIR", "/d"),
+            ("MPU_CACHE_DIR", "/c"),
+            ("HF_HUB_OFFLINE", "1"),
+        ];
+        let own = from(&own);
+        assert_eq!(
+            (own.data_dir, own.cache_dir),
+            (Some("/d".into()), "/c".into())
+        );
+        assert_eq!(own.network, Network::Offline);
+        assert_eq!(
+            from(&[("MPU_MIRROR", "http://m")]).mirror.as_deref(),
+            Some("http://m")
+        );
     }
 
     #[test]

@@ -162,7 +162,7 @@ pub(super) fn compare(
                     part: part.part,
                     published: (*published).to_owned(),
                     found: found.clone(),
-                })
+                });
             }
             _ => {}
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::class::MpuLabel;
 use crate::dataset::{TrainTest, count_classes};
 use crate::error::{Error, Result};
 use crate::priors::Priors;
@@ -211,6 +212,17 @@ impl Split {
     pub fn train_rows(&self) -> Vec<usize> {
         let mut rows: Vec<usize> = self.labeled.iter().flatten().copied().collect();
         rows.extend(&self.pool);
+        rows.sort_unstable();
+        rows
+    }
+
+    /// All training rows with what a learner may know of each, ascending.
+    pub fn train_labels(&self) -> Vec<(usize, MpuLabel)> {
+        let observed = self.labeled.iter().enumerate();
+        let labeled = observed
+            .flat_map(|(class, rows)| rows.iter().map(move |&row| (row, MpuLabel::Labeled(class))));
+        let pool = self.pool.iter().map(|&row| (row, MpuLabel::Unlabeled));
+        let mut rows: Vec<(usize, MpuLabel)> = labeled.chain(pool).collect();
         rows.sort_unstable();
         rows
     }

@@ -137,6 +137,12 @@ proptest! {
         };
         let negative = spec.classes.negative();
         prop_assert_eq!(split.labeled.len(), negative);
+        let known = split.train_labels();
+        prop_assert_eq!(known.iter().map(|&(row, _)| row).collect::<Vec<_>>(), split.train_rows());
+        for (row, label) in known {
+            let is_true = |class| class == train[row] && class < negative;
+            prop_assert!(matches!(label, MpuLabel::Labeled(class) if is_true(class)) || label == MpuLabel::Unlabeled);
+        }
         for groups in [&split.labeled, &split.validation.labeled] {
             for (class, rows) in groups.iter().enumerate() {
                 prop_assert!(rows.iter().all(|&row| train[row] == class));
