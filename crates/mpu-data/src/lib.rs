@@ -10,6 +10,9 @@
 //! | [`features`] | rows of `f32` in one block that is a whole number of rows |
 //! | [`seed`] | one seed, many named random streams that do not disturb one another |
 //!
+//! With the cargo feature `tables` there is also `table`: the user's own data, read and checked
+//! (`parquet` and `images` add those formats).
+//!
 //! ```
 //! use mpu_data::{ClassCount, MpuLabel, Priors};
 //!
@@ -29,6 +32,8 @@ mod error;
 pub mod features;
 pub mod priors;
 pub mod seed;
+#[cfg(feature = "tables")]
+pub mod table;
 
 pub use class::{ClassCount, MpuLabel};
 pub use error::{Error, Result};
