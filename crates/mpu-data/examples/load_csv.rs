@@ -15,7 +15,9 @@ use mpu_data::table::{EncodeOptions, TableOptions, read_table};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let path = args.next().ok_or("usage: load_csv FILE [LABEL-COLUMN] [stream]")?;
+    let path = args
+        .next()
+        .ok_or("usage: load_csv FILE [LABEL-COLUMN] [stream]")?;
     let options = TableOptions {
         label_column: args.next(),
         ..TableOptions::default()
@@ -41,7 +43,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for chunk in schema.chunks(path.as_str(), &EncodeOptions::default())? {
             rows += chunk?.features.n_rows();
         }
-        println!("streamed {rows} rows in {:.3} s", start.elapsed().as_secs_f64());
+        println!(
+            "streamed {rows} rows in {:.3} s",
+            start.elapsed().as_secs_f64()
+        );
     }
     Ok(())
 }

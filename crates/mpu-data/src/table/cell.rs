@@ -84,6 +84,19 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// Whether a text is a plain decimal number, which is then finite: a sign, up to 19 digits, a
+/// point. Much cheaper than reading the number; a text that is not plain may still be one.
+#[inline]
+pub(super) fn is_plain_number(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let (mut n_digits, mut n_points) = (0, 0);
+    for &byte in digits {
+        n_digits += usize::from(byte.wrapping_sub(b'0') < 10);
+        n_points += usize::from(byte == b'.');
+    }
+    n_digits > 0 && n_points <= 1 && n_digits + n_points == digits.len() && n_digits <= 19
+}
+
 /// The texts that stand for a missing value, in any case.
 #[derive(Debug, Clone)]
 pub(super) struct Markers {
@@ -110,6 +123,11 @@ impl Markers {
             longest,
             numbers,
         }
+    }
+
+    /// Whether some number stands for a missing value.
+    pub(super) fn has_numbers(&self) -> bool {
+        !self.numbers.is_empty()
     }
 
     /// A number, unless it is one that stands for a missing value.
@@ -256,6 +274,7 @@ mod tests {
             "", "-", ".", "e5", "1e", "1e+", "1,5", "1 2", "0x1", "1.2.3", "--1", "nan", "1_0",
         ] {
             assert_eq!(parse_f32(text.as_bytes()), None, "{text}");
+            assert!(!is_plain_number(text.as_bytes()), "{text}");
         }
     }
 
@@ -295,6 +314,7 @@ mod tests {
                 format!("{digits}e{exponent}"),
             ] {
                 let expected: f32 = text.parse().unwrap();
+                prop_assert!(!is_plain_number(text.as_bytes()) || expected.is_finite());
                 prop_assert_eq!(parse_f32(text.as_bytes()).unwrap().to_bits(), expected.to_bits());
             }
         }

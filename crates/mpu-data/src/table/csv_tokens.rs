@@ -114,7 +114,7 @@ pub(super) fn for_each_row<'a>(
     let mut at = 0;
     while at < text.len() {
         cells.clear();
-        let start_line = line;
+        let (start, start_line) = (at, line);
         loop {
             // Most cells are plain: straight to their end.
             let first = text.get(at).copied();
@@ -136,7 +136,11 @@ pub(super) fn for_each_row<'a>(
         }
         line += 1;
         if cells.len() != n_columns || n_columns == 1 {
-            if cells.len() == 1 && cells[0] == Cell::Text(b"") {
+            // A blank line is no row; a pair of quotes is.
+            if text[start..(at - 1).min(text.len())]
+                .trim_ascii()
+                .is_empty()
+            {
                 continue;
             }
             if cells.len() != n_columns {

@@ -200,7 +200,7 @@ fn image_error(path: &Path, error: &image::ImageError) -> TableError {
     TableError::Damaged {
         file: path.to_path_buf(),
         format: "PNG or JPEG",
-        what: error.to_string(),
+        what: error.to_string().trim_end_matches('.').to_owned(),
     }
 }
 

@@ -31,7 +31,10 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
              hint: the folder of an image is its label, and its path is its id",
         ));
     }
-    if options.image_size.is_some_and(|size| size.width == 0 || size.height == 0) {
+    if options
+        .image_size
+        .is_some_and(|size| size.width == 0 || size.height == 0)
+    {
         return Err(input.options("an image size needs at least one pixel each way"));
     }
     let (mut images, mut skipped) = list(input.path())?;

@@ -68,6 +68,8 @@ mod read;
 mod scan;
 mod schema;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use check::{
     ClassCheck, ColumnCheck, ColumnType, DataCheck, Duplicates, LEAKAGE_AUC, Leakage, LeakageKind,

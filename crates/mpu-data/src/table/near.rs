@@ -20,7 +20,9 @@ pub(super) fn near<'a, S: AsRef<str>>(wanted: &str, candidates: &'a [S]) -> Vec<
             let close = other == folded
                 || contains
                 || similarity >= 0.85
-                || (folded.len() > 3 && damerau_levenshtein(&folded, &other) <= 2);
+                || (folded.len() > 3
+                    && other.len() > 3
+                    && damerau_levenshtein(&folded, &other) <= 2);
             close.then_some((similarity, candidate))
         })
         .collect();

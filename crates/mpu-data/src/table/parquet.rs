@@ -1,6 +1,7 @@
 //! Parquet tables, read without Arrow: plain columns, block by block within row groups.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -65,13 +66,18 @@ impl ParquetSource {
                 file: input.path().to_path_buf(),
             });
         }
-        let damaged = |error: ParquetError| input.damaged("parquet", error.to_string());
+        let damaged = |what: String| input.damaged("parquet", what);
         let file = match input.memory() {
             Some(bytes) => {
                 let bytes = Bytes::copy_from_slice(bytes);
-                Reader::Memory(SerializedFileReader::new(bytes).map_err(damaged)?)
+                let reader = contained(|| SerializedFileReader::new(bytes));
+                Reader::Memory(reader.map_err(damaged)?)
             }
-            None => Reader::Disk(SerializedFileReader::new(input.disk()?).map_err(damaged)?),
+            None => {
+                let file = input.disk()?;
+                let reader = contained(|| SerializedFileReader::new(file));
+                Reader::Disk(reader.map_err(damaged)?)
+            }
         };
         let metadata = file.file().metadata();
         let descriptor = metadata.file_metadata().schema_descr();
@@ -116,16 +122,16 @@ impl ParquetSource {
 
     /// Opens the next row group that has rows; false when there is none.
     fn advance(&mut self) -> Result<bool> {
-        let damaged = |error: ParquetError| self.input.damaged("parquet", error.to_string());
+        let damaged = |what: String| self.input.damaged("parquet", what);
         while self.rows_left == 0 {
             let file = self.file.file();
             if self.row_group >= file.num_row_groups() {
                 return Ok(false);
             }
-            let group = file.get_row_group(self.row_group).map_err(damaged)?;
+            let group = contained(|| file.get_row_group(self.row_group)).map_err(damaged)?;
             self.rows_left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             self.columns = (0..self.header.columns.len())
-                .map(|column| group.get_column_reader(column).map_err(damaged))
+                .map(|column| contained(|| group.get_column_reader(column)).map_err(damaged))
                 .collect::<Result<_>>()?;
             self.row_group += 1;
         }
@@ -161,6 +167,18 @@ impl BlockSource for ParquetSource {
             first,
             content: Content::Columns { columns, n_rows },
         }))
+    }
+}
+
+/// What `work` gives, or why it failed. The `parquet` crate checks most of what it reads, but some
+/// damage trips an assertion in it: then the file is damaged, and the program goes on. (The panic
+/// hook still writes its line to standard error.)
+fn contained<T>(
+    work: impl FnOnce() -> std::result::Result<T, ParquetError>,
+) -> std::result::Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(_) => Err("its content contradicts itself".to_owned()),
     }
 }
 
@@ -284,9 +302,8 @@ fn spaced<T: DataType, V>(
     convert: impl Fn(T::T) -> V,
 ) -> std::result::Result<Vec<Option<V>>, String> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
-    let (n_read, n_values, n_levels) = reader
-        .read_records(n_rows, Some(&mut levels), None, &mut values)
-        .map_err(|error| error.to_string())?;
+    let (n_read, n_values, n_levels) =
+        contained(|| reader.read_records(n_rows, Some(&mut levels), None, &mut values))?;
     if n_read != n_rows {
         return Err("it ends before its last row".to_owned());
     }

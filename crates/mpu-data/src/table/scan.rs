@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::block::{Block, BlockSource, for_each_block};
-use super::cell::{Cell, Markers, Value};
+use super::cell::{Cell, Markers, Value, is_plain_number};
 use super::error::Result;
 use super::labels::LabelScan;
 use super::layout::Role;
@@ -142,6 +142,13 @@ fn scan_block(block: &Block, plan: &ScanPlan<'_>) -> Result<TableScan> {
 
 #[inline]
 fn scan_value(column: &mut ColumnScan, cell: Cell<'_>, block: &Block, at: At, plan: &ScanPlan<'_>) {
+    if let Cell::Text(text) = cell
+        && is_plain_number(text)
+        && !plan.markers.has_numbers()
+    {
+        column.numbers += 1;
+        return;
+    }
     match cell.value(plan.markers) {
         Value::Number(value) => {
             column.numbers += 1;

@@ -11,7 +11,7 @@ const FEW_LABELED: u64 = 10;
 
 /// Something that may be wrong, though the table can be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[serde(rename_all = "kebab-case", tag = "warning")]
 #[non_exhaustive]
 pub enum Warning {
     /// The labels could have been understood otherwise.
