@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let table = read_table(path.as_str(), &options)?;
     let seconds = start.elapsed().as_secs_f64();
-    let matrix = (table.features.values().len() * size_of::<f32>()) as f64;
+    let matrix = size_of_val(table.features.values()) as f64;
     println!("rows {}", table.features.n_rows());
     println!("features {}", table.schema.width());
     println!("seconds {seconds:.3}");

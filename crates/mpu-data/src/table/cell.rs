@@ -191,7 +191,7 @@ pub(super) fn parse_f32(text: &[u8]) -> Option<f32> {
             i += 1;
         }
         n_digits += i - start;
-        exponent = -((i - start) as i64);
+        exponent = -i64::try_from(i - start).ok()?;
     }
     if n_digits == 0 {
         return infinity(negative, digits);

@@ -176,9 +176,12 @@ impl<'s> EncodedChunks<'s> {
             Self::open_images(schema, input, options, truths)?
         } else {
             let (source, roles) = open_table(schema, input, format, options, truths, &mut report)?;
-            let labeling = match truths {
-                Truths::Pass => Labeling::None,
-                Truths::Keep => Labeling::Truth,
+            let column = roles.iter().position(|role| *role == Role::Label);
+            let labeling = match column.filter(|_| truths == Truths::Keep) {
+                None => Labeling::None,
+                Some(column) => Labeling::Truth {
+                    column: source.header().columns[column].clone(),
+                },
             };
             Rows::Table {
                 source,

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::block::{Block, Row};
-use super::cell::{Markers, Value};
+use super::cell::{Cell, Markers, Value};
 use super::error::{Result, TableError};
+use super::label_error::LabelError;
 use super::labels::canonical;
 use super::layout::Role;
 use super::place::At;
@@ -22,8 +23,8 @@ pub(super) enum Labeling<'l> {
     All(MpuLabel),
     /// The label column, by what each text means; blank is unlabelled.
     Column(&'l BTreeMap<String, MpuLabel>),
-    /// The label column as text, for a held-out table; blank is an error.
-    Truth,
+    /// The label column, which has this name, as text, for a held-out table; blank is an error.
+    Truth { column: String },
     /// Keys that are listed have the class of the list; other rows are unlabelled.
     Listed(&'l BTreeMap<String, usize>),
 }
@@ -230,20 +231,6 @@ impl<'s> Encoder<'s> {
                 Action::Numeric { column, at, impute } => {
                     features[*at] = match cell.numeric(&self.markers) {
                         Value::Number(value) if value.is_finite() => value,
-                        Value::Number(_) => {
-                            return Err(TableError::NotFinite {
-                                place: block.place(row.at),
-                                column: self.name(*column),
-                                value: cell.text().into_owned(),
-                            });
-                        }
-                        Value::Text(text) => {
-                            return Err(TableError::TextInNumber {
-                                place: block.place(row.at),
-                                column: self.name(*column),
-                                value: text.into_owned(),
-                            });
-                        }
                         Value::Missing => {
                             gaps.push(*column);
                             match (self.gap, impute) {
@@ -254,6 +241,9 @@ impl<'s> Encoder<'s> {
                                 }
                             }
                         }
+                        wrong => {
+                            return Err(self.number_error(block, row.at, *column, *cell, &wrong));
+                        }
                     };
                 }
                 Action::OneHot {
@@ -262,52 +252,25 @@ impl<'s> Encoder<'s> {
                     impute,
                     categories,
                 } => {
-                    let found = match cell.categorical(&self.markers) {
-                        Some(text) => {
-                            let found = categories.binary_search_by(|c| c.as_str().cmp(&text)).ok();
-                            if found.is_none() {
-                                out.unseen.entry(*column).or_default().see(&text, 1);
-                            }
-                            found
+                    let category = if let Some(text) = cell.categorical(&self.markers) {
+                        let found = categories.binary_search_by(|c| c.as_str().cmp(&text)).ok();
+                        if found.is_none() {
+                            out.unseen.entry(*column).or_default().see(&text, 1);
                         }
-                        None => {
-                            gaps.push(*column);
-                            if impute.is_none() {
-                                return Err(self.gap_error(block, row.at, *column));
-                            }
-                            *impute
+                        found
+                    } else {
+                        gaps.push(*column);
+                        if impute.is_none() {
+                            return Err(self.gap_error(block, row.at, *column));
                         }
+                        *impute
                     };
-                    if let Some(category) = found {
+                    if let Some(category) = category {
                         features[at + category] = 1.0;
                     }
                 }
                 Action::Skip => {}
-                Action::Label => match self.labeling {
-                    Labeling::Column(codes) => {
-                        if let Some(text) = cell.categorical(&self.markers) {
-                            label = match codes.get(text.as_ref()) {
-                                Some(label) => *label,
-                                None => {
-                                    return Err(TableError::Changed {
-                                        file: block.file().to_path_buf(),
-                                    });
-                                }
-                            };
-                        }
-                    }
-                    Labeling::Truth => match cell.categorical(&self.markers) {
-                        Some(text) => out.truths.push(canonical(&text)),
-                        None => {
-                            return Err(TableError::BlankLabel {
-                                place: block.place(row.at),
-                                column: self.schema.label_column.clone().unwrap_or_default(),
-                                remedy: "every row of a held-out table needs its true class",
-                            });
-                        }
-                    },
-                    _ => {}
-                },
+                Action::Label => self.read_label(block, row.at, *cell, &mut label, out)?,
                 Action::Id => {
                     let id = cell.text();
                     if self.key_is_id {
@@ -323,10 +286,41 @@ impl<'s> Encoder<'s> {
             gap.rows += 1;
             gap.labeled_rows += u64::from(label != MpuLabel::Unlabeled);
         }
-        if !matches!(self.labeling, Labeling::None | Labeling::Truth) {
+        if !matches!(self.labeling, Labeling::None | Labeling::Truth { .. }) {
             out.labels.push(label);
         }
         out.n_rows += 1;
+        Ok(())
+    }
+
+    fn read_label(
+        &self,
+        block: &Block,
+        at: At,
+        cell: Cell<'_>,
+        label: &mut MpuLabel,
+        out: &mut Encoded,
+    ) -> Result<()> {
+        let text = cell.categorical(&self.markers);
+        match (&self.labeling, text) {
+            (Labeling::Column(codes), Some(text)) => {
+                let Some(code) = codes.get(text.as_ref()) else {
+                    return Err(TableError::Changed {
+                        file: block.file().to_path_buf(),
+                    });
+                };
+                *label = *code;
+            }
+            (Labeling::Truth { .. }, Some(text)) => out.truths.push(canonical(&text)),
+            (Labeling::Truth { column }, None) => {
+                return Err(TableError::Label(LabelError::BlankLabel {
+                    place: block.place(at),
+                    column: column.clone(),
+                    remedy: "every row of a held-out table needs its true class",
+                }));
+            }
+            _ => {}
+        }
         Ok(())
     }
 
@@ -341,6 +335,30 @@ impl<'s> Encoder<'s> {
 
     fn name(&self, column: usize) -> String {
         self.schema.columns[column].name.clone()
+    }
+
+    fn number_error(
+        &self,
+        block: &Block,
+        at: At,
+        column: usize,
+        cell: Cell<'_>,
+        wrong: &Value<'_>,
+    ) -> TableError {
+        let (place, column) = (block.place(at), self.name(column));
+        let value = cell.text().into_owned();
+        match wrong {
+            Value::Text(_) => TableError::TextInNumber {
+                place,
+                column,
+                value,
+            },
+            _ => TableError::NotFinite {
+                place,
+                column,
+                value,
+            },
+        }
     }
 
     fn gap_error(&self, block: &Block, at: At, column: usize) -> TableError {

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::label_error::LabelError;
 use super::near::{list, shorten};
-use super::place::{At, Place};
+use super::place::Place;
 
 /// A result of reading the user's own data.
 pub type Result<T> = std::result::Result<T, TableError>;
@@ -297,129 +298,6 @@ pub enum TableError {
         column: String,
     },
 
-    /// Every row has the same label.
-    #[error(
-        "{}: every one of the {rows} rows has the label `{}`, and none is unlabelled\n\
-         hint: unlabelled rows are needed too: add them, give them in a separate file, or say how \
-         they are marked",
-        file.display(),
-        shorten(class)
-    )]
-    OneClass {
-        /// The file.
-        file: PathBuf,
-        /// The label.
-        class: String,
-        /// How many rows.
-        rows: u64,
-    },
-
-    /// No row is unlabelled.
-    #[error(
-        "{}: no row is unlabelled; the labels are {}\n\
-         hint: say which value marks unlabelled rows, or give them in a separate file",
-        file.display(),
-        list(labels)
-    )]
-    NoUnlabeled {
-        /// The file.
-        file: PathBuf,
-        /// The labels found.
-        labels: Vec<String>,
-    },
-
-    /// No row is labelled.
-    #[error(
-        "{}: all {rows} rows are unlabelled\n\
-         hint: some rows of each class to be found must carry its name",
-        file.display()
-    )]
-    AllUnlabeled {
-        /// The file.
-        file: PathBuf,
-        /// How many rows.
-        rows: u64,
-    },
-
-    /// A single labelled row.
-    #[error(
-        "{}{}: this is the only labelled row (class `{}`): at least 2 are needed\n\
-         hint: label more rows; some tens in each class make a start",
-        file.display(),
-        at.map_or_else(String::new, |at| format!(", {at}")),
-        shorten(class)
-    )]
-    OneLabeledRow {
-        /// The file.
-        file: PathBuf,
-        /// Where in it, if that is known.
-        at: Option<At>,
-        /// Its class.
-        class: String,
-    },
-
-    /// A row without a label where every row must have one.
-    #[error("{place}, column `{column}`: the label is blank\nhint: {remedy}")]
-    BlankLabel {
-        /// Where.
-        place: Place,
-        /// The label column.
-        column: String,
-        /// What to do.
-        remedy: &'static str,
-    },
-
-    /// So many different labels that they cannot be classes.
-    #[error(
-        "{}: column `{}` has more than {limit} different values\nhint: is it the label column?",
-        file.display(),
-        shorten(column)
-    )]
-    TooManyClasses {
-        /// The file.
-        file: PathBuf,
-        /// The column.
-        column: String,
-        /// The most classes.
-        limit: usize,
-    },
-
-    /// Positives that are not rows of the table.
-    #[error(
-        "{}: {missing} of {listed} listed positives are not in column `{key}` of {}: {}\n\
-         hint: check that both files write the key in the same way",
-        file.display(),
-        table.display(),
-        list(examples)
-    )]
-    PositivesNotFound {
-        /// The list.
-        file: PathBuf,
-        /// The table.
-        table: PathBuf,
-        /// The key column.
-        key: String,
-        /// How many were not found.
-        missing: usize,
-        /// How many are listed.
-        listed: usize,
-        /// The first few.
-        examples: Vec<String>,
-    },
-
-    /// A key that is not unique.
-    #[error("{place}: key `{}` was already at {first}{}", shorten(key), detail)]
-    DuplicateKey {
-        /// Where it is found again.
-        place: Place,
-        /// The key.
-        key: String,
-        /// Where it was first.
-        first: At,
-        /// Why that matters, and a hint.
-        detail: &'static str,
-    },
-
     /// Columns other than those of the schema.
     #[error(
         "{}: the columns are not those the schema was learned from{}",
@@ -454,17 +332,6 @@ pub enum TableError {
         expected: String,
     },
 
-    /// Labels in a file of their own that do not match the rows.
-    #[error("{}: {labels} labels for {rows} rows", file.display())]
-    LabelCount {
-        /// The file of labels.
-        file: PathBuf,
-        /// How many labels.
-        labels: u64,
-        /// How many rows.
-        rows: u64,
-    },
-
     /// Images of two sizes.
     #[error(
         "{}: {found} pixels, but the images before it, or the schema, have {expected}\n\
@@ -493,6 +360,10 @@ pub enum TableError {
         /// The file.
         file: PathBuf,
     },
+
+    /// Labels from which nothing can be learned, or that cannot be understood.
+    #[error(transparent)]
+    Label(#[from] LabelError),
 }
 
 fn in_all(total: Option<u64>) -> String {
@@ -500,13 +371,13 @@ fn in_all(total: Option<u64>) -> String {
 }
 
 fn differences(missing: &[(String, Vec<String>)], extra: &[String]) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     if !missing.is_empty() {
         let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
-        text.push_str(&format!("\nmissing: {}", list(&names)));
+        lines.push(format!("\nmissing: {}", list(&names)));
     }
     if !extra.is_empty() {
-        text.push_str(&format!("\nextra: {}", list(extra)));
+        lines.push(format!("\nextra: {}", list(extra)));
     }
     let near: Vec<String> = missing
         .iter()
@@ -514,10 +385,10 @@ fn differences(missing: &[(String, Vec<String>)], extra: &[String]) -> String {
         .take(3)
         .map(|(name, near)| format!("{} for `{}`", list(near), shorten(name)))
         .collect();
-    if near.is_empty() {
-        text.push_str("\nhint: add the missing columns; remove extra ones or have them ignored");
+    lines.push(if near.is_empty() {
+        "\nhint: add the missing columns; remove extra ones or have them ignored".to_owned()
     } else {
-        text.push_str(&format!("\nhint: is it {}?", near.join(", ")));
-    }
-    text
+        format!("\nhint: is it {}?", near.join(", "))
+    });
+    lines.concat()
 }

@@ -40,18 +40,15 @@ pub fn read_held_out(
     let classes = table
         .truths
         .into_iter()
-        .map(
-            |name| match class_names.iter().position(|class| *class == name) {
-                Some(class) => {
-                    present[class] = true;
-                    class
-                }
-                None => {
-                    *negative_names.entry(name).or_default() += 1;
-                    class_names.len()
-                }
-            },
-        )
+        .map(|name| {
+            if let Some(class) = class_names.iter().position(|class| *class == name) {
+                present[class] = true;
+                class
+            } else {
+                *negative_names.entry(name).or_default() += 1;
+                class_names.len()
+            }
+        })
         .collect();
     let absent = class_names
         .iter()

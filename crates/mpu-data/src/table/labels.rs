@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Result, TableError};
+use super::label_error::LabelError;
 use super::options::{LabelConvention, UnlabeledMarker};
 use super::place::{At, Place};
 use crate::MpuLabel;
@@ -190,60 +191,38 @@ pub(super) fn plan(
     column: &str,
 ) -> Result<LabelPlan> {
     if scan.too_many {
-        return Err(TableError::TooManyClasses {
+        return Err(TableError::Label(LabelError::TooManyClasses {
             file: file.to_path_buf(),
             column: column.to_owned(),
             limit: MAX_LABELS,
-        });
+        }));
     }
     let mut names: BTreeMap<String, u64> = BTreeMap::new();
     for (text, (rows, _)) in &scan.texts {
         *names.entry(canonical(text)).or_default() += rows;
     }
-    let has = |name: &str| names.contains_key(name);
-    let mut notes = Vec::new();
-    let (origin, markers) = match convention {
-        LabelConvention::Marked(markers) => (ConventionOrigin::Given, markers.clone()),
+    let (origin, markers, notes) = match convention {
+        LabelConvention::Marked(markers) => (ConventionOrigin::Given, markers.clone(), Vec::new()),
         LabelConvention::Auto => {
-            let mut markers = Vec::new();
-            if scan.blank > 0 {
-                markers.push(UnlabeledMarker::Blank);
-            }
-            for name in names.keys() {
-                let folded = name.to_lowercase();
-                if UNLABELED_WORDS.contains(&folded.as_str()) {
-                    markers.push(UnlabeledMarker::Word(name.clone()));
-                }
-            }
-            if !markers.is_empty() || pool_given {
-                notes.extend(has("-1").then_some(LabelNote::MinusOneIsClass));
-                notes.extend(has("0").then_some(LabelNote::ZeroIsClass));
-            } else if has("-1") {
-                markers.push(UnlabeledMarker::MinusOne);
-                let binary = names.len() == 2 && has("1");
-                notes.extend(binary.then_some(LabelNote::MinusOneIsUnlabeled));
-                notes.extend(has("0").then_some(LabelNote::ZeroIsClass));
-            } else if has("0") {
-                markers.push(UnlabeledMarker::Zero);
-                notes.push(LabelNote::ZeroIsUnlabeled);
-            }
-            let origin = if pool_given && markers.is_empty() {
+            let (markers, notes) = detect(&names, scan.blank, pool_given);
+            let by_files = pool_given && markers.is_empty();
+            let origin = if by_files {
                 ConventionOrigin::Files
             } else {
                 ConventionOrigin::Detected
             };
-            (origin, markers)
+            (origin, markers, notes)
         }
     };
     if let Some(at) = scan
         .first_blank
         .filter(|_| !markers.contains(&UnlabeledMarker::Blank))
     {
-        return Err(TableError::BlankLabel {
+        return Err(TableError::Label(LabelError::BlankLabel {
             place: Place::new(file, at),
             column: column.to_owned(),
             remedy: "fill it in, or name `blank` among the marks of unlabelled rows",
-        });
+        }));
     }
     let marker_of = |name: &str| {
         markers.iter().find(|marker| match marker {
@@ -302,6 +281,37 @@ pub(super) fn plan(
     })
 }
 
+/// The rule of [`LabelCheck`].
+fn detect(
+    names: &BTreeMap<String, u64>,
+    blank: u64,
+    pool_given: bool,
+) -> (Vec<UnlabeledMarker>, Vec<LabelNote>) {
+    let has = |name: &str| names.contains_key(name);
+    let (mut markers, mut notes) = (Vec::new(), Vec::new());
+    if blank > 0 {
+        markers.push(UnlabeledMarker::Blank);
+    }
+    for name in names.keys() {
+        if UNLABELED_WORDS.contains(&name.to_lowercase().as_str()) {
+            markers.push(UnlabeledMarker::Word(name.clone()));
+        }
+    }
+    if !markers.is_empty() || pool_given {
+        notes.extend(has("-1").then_some(LabelNote::MinusOneIsClass));
+        notes.extend(has("0").then_some(LabelNote::ZeroIsClass));
+    } else if has("-1") {
+        markers.push(UnlabeledMarker::MinusOne);
+        let binary = names.len() == 2 && has("1");
+        notes.extend(binary.then_some(LabelNote::MinusOneIsUnlabeled));
+        notes.extend(has("0").then_some(LabelNote::ZeroIsClass));
+    } else if has("0") {
+        markers.push(UnlabeledMarker::Zero);
+        notes.push(LabelNote::ZeroIsUnlabeled);
+    }
+    (markers, notes)
+}
+
 /// A number to sort class names by: numbers come first, in order.
 fn number_first(name: &str) -> f64 {
     name.parse()
@@ -335,21 +345,26 @@ pub(super) fn check_counts(
 ) -> Result<()> {
     let file = file.to_path_buf();
     match labeled {
-        0 => Err(TableError::AllUnlabeled { file, rows: n_rows }),
-        _ if labeled == n_rows && classes.len() == 1 => Err(TableError::OneClass {
+        0 => Err(TableError::Label(LabelError::AllUnlabeled {
             file,
-            class: classes[0].clone(),
             rows: n_rows,
-        }),
-        _ if labeled == n_rows => Err(TableError::NoUnlabeled {
+        })),
+        _ if labeled == n_rows && classes.len() == 1 => {
+            Err(TableError::Label(LabelError::OneClass {
+                file,
+                class: classes[0].clone(),
+                rows: n_rows,
+            }))
+        }
+        _ if labeled == n_rows => Err(TableError::Label(LabelError::NoUnlabeled {
             file,
             labels: classes.to_vec(),
-        }),
-        1 => Err(TableError::OneLabeledRow {
+        })),
+        1 => Err(TableError::Label(LabelError::OneLabeledRow {
             file,
             at: first,
             class: classes.first().cloned().unwrap_or_default(),
-        }),
+        })),
         _ => Ok(()),
     }
 }

@@ -243,8 +243,7 @@ fn for_each_line<'a>(
     let Content::Libsvm { text, .. } = &block.content else {
         return Ok(());
     };
-    let mut line = block.first;
-    for record in text.split(|byte| *byte == b'\n') {
+    for (line, record) in (block.first..).zip(text.split(|byte| *byte == b'\n')) {
         let content = match memchr::memchr(b'#', record) {
             Some(comment) => &record[..comment],
             None => record,
@@ -261,7 +260,6 @@ fn for_each_line<'a>(
             };
             visit(At::Line(line), label, entries)?;
         }
-        line += 1;
     }
     Ok(())
 }

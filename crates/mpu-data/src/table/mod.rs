@@ -48,8 +48,10 @@ mod images;
 #[cfg(feature = "images")]
 mod images_read;
 mod input;
+mod label_error;
 mod labels;
 mod layout;
+mod learn;
 mod libsvm;
 mod limits;
 mod lines;
@@ -80,6 +82,7 @@ pub use error::{Result, TableError};
 pub use format::InputFormat;
 pub use held_out::{HeldOut, read_held_out};
 pub use input::TableInput;
+pub use label_error::LabelError;
 pub use labels::{ConventionOrigin, LabelCheck, LabelNote, MarkerCount};
 pub use limits::Limits;
 pub use options::{

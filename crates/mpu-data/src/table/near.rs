@@ -56,7 +56,7 @@ pub(super) fn list<S: AsRef<str>>(names: &[S]) -> String {
         .collect::<Vec<_>>()
         .join(", ");
     if names.len() > LISTED {
-        text.push_str(&format!(", … ({} more)", names.len() - LISTED));
+        text = format!("{text}, … ({} more)", names.len() - LISTED);
     }
     text
 }

@@ -225,7 +225,7 @@ impl NpyHeader {
         let value = self.unsigned(item);
         if self.kind == Kind::Int && !item.is_empty() {
             let unused = 64 - 8 * item.len() as u32;
-            return (value << unused) as i64 >> unused;
+            return (value << unused).cast_signed() >> unused;
         }
         i64::try_from(value).unwrap_or(i64::MAX)
     }

@@ -5,6 +5,7 @@ use std::io::Read;
 use super::block::{Block, BlockSource, Content, Header};
 use super::error::{Result, TableError};
 use super::input::{Guarded, TableInput};
+use super::label_error::LabelError;
 use super::limits::Limits;
 use super::npy::NpyReader;
 use crate::Shape;
@@ -114,11 +115,11 @@ impl NpySource {
         if let Some(labels) = &labels {
             let one_column = labels.row_items() == 1;
             if !one_column || labels.rows_left() != features.rows_left() {
-                return Err(TableError::LabelCount {
+                return Err(TableError::Label(LabelError::LabelCount {
                     file: input.path().to_path_buf(),
                     labels: labels.rows_left().saturating_mul(labels.row_items() as u64),
                     rows: features.rows_left(),
-                });
+                }));
             }
             label = Some(columns.len());
             columns.push("y".to_owned());

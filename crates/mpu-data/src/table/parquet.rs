@@ -67,17 +67,14 @@ impl ParquetSource {
             });
         }
         let damaged = |what: String| input.damaged("parquet", what);
-        let file = match input.memory() {
-            Some(bytes) => {
-                let bytes = Bytes::copy_from_slice(bytes);
-                let reader = contained(|| SerializedFileReader::new(bytes));
-                Reader::Memory(reader.map_err(damaged)?)
-            }
-            None => {
-                let file = input.disk()?;
-                let reader = contained(|| SerializedFileReader::new(file));
-                Reader::Disk(reader.map_err(damaged)?)
-            }
+        let file = if let Some(bytes) = input.memory() {
+            let bytes = Bytes::copy_from_slice(bytes);
+            let reader = contained(|| SerializedFileReader::new(bytes));
+            Reader::Memory(reader.map_err(damaged)?)
+        } else {
+            let file = input.disk()?;
+            let reader = contained(|| SerializedFileReader::new(file));
+            Reader::Disk(reader.map_err(damaged)?)
         };
         let metadata = file.file().metadata();
         let descriptor = metadata.file_metadata().schema_descr();

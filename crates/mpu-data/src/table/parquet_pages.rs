@@ -44,7 +44,7 @@ pub(super) fn check_pages(
     for column in metadata
         .row_groups()
         .iter()
-        .flat_map(|group| group.columns())
+        .flat_map(parquet::file::metadata::RowGroupMetaData::columns)
     {
         let start = column
             .dictionary_page_offset()
@@ -245,7 +245,7 @@ impl Thrift<'_> {
 
     fn integer(&mut self) -> Option<i64> {
         let value = self.varint()?;
-        Some((value >> 1) as i64 ^ -((value & 1) as i64))
+        Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
     fn varint(&mut self) -> Option<u64> {

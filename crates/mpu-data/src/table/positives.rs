@@ -6,6 +6,7 @@ use std::path::Path;
 use super::block::for_each_block;
 use super::cell::Markers;
 use super::error::{Result, TableError};
+use super::label_error::LabelError;
 use super::labels::{MAX_LABELS, POSITIVE, canonical};
 use super::limits::Limits;
 use super::near::did_you_mean;
@@ -39,11 +40,11 @@ pub(super) fn read(list: &Positives, limits: &Limits) -> Result<KeyList> {
     names.sort();
     names.dedup();
     if names.len() > MAX_LABELS {
-        return Err(TableError::TooManyClasses {
+        return Err(TableError::Label(LabelError::TooManyClasses {
             file: path.to_path_buf(),
             column: list.class_column.clone().unwrap_or_default(),
             limit: MAX_LABELS,
-        });
+        }));
     }
     let keys = named
         .into_iter()
@@ -65,12 +66,12 @@ fn insert(named: &mut Named, file: &Path, key: String, class: String, at: At) ->
         if *other == class {
             return Ok(());
         }
-        return Err(TableError::DuplicateKey {
+        return Err(TableError::Label(LabelError::DuplicateKey {
             place: Place::new(file, at),
             key,
             first: *first,
             detail: " with another class\nhint: a row can have one class only",
-        });
+        }));
     }
     named.insert(key, (class, at));
     Ok(())
@@ -150,11 +151,11 @@ fn read_columns(list: &Positives, limits: &Limits) -> Result<Named> {
                     None => POSITIVE.to_owned(),
                     Some(Some(name)) => canonical(&name),
                     Some(None) => {
-                        return Err(TableError::BlankLabel {
+                        return Err(TableError::Label(LabelError::BlankLabel {
                             place: block.place(row.at),
                             column: class.map_or_else(String::new, |c| header.columns[c].clone()),
                             remedy: "every listed positive needs its class",
-                        });
+                        }));
                     }
                 };
                 rows.push((key.into_owned(), name, row.at));
@@ -180,13 +181,13 @@ pub(super) fn check_found(
     let mut places: BTreeMap<&str, At> = BTreeMap::new();
     for (key, at) in found {
         if let Some(first) = places.insert(key, *at) {
-            return Err(TableError::DuplicateKey {
+            return Err(TableError::Label(LabelError::DuplicateKey {
                 place: Place::new(table, *at),
                 key: key.clone(),
                 first,
                 detail: ", and the list of positives names it\n\
                          hint: a key must name one row",
-            });
+            }));
         }
     }
     let missing: Vec<&String> = keys
@@ -197,12 +198,12 @@ pub(super) fn check_found(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(TableError::PositivesNotFound {
+    Err(TableError::Label(LabelError::PositivesNotFound {
         file: list.input.path().to_path_buf(),
         table: table.to_path_buf(),
         key: list.key.clone(),
         missing: missing.len(),
         listed: keys.keys.len(),
         examples: missing.into_iter().take(5).cloned().collect(),
-    })
+    }))
 }

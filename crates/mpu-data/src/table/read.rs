@@ -12,13 +12,14 @@ use super::images_read::read_images;
 use super::input::TableInput;
 use super::labels::{self, ConventionOrigin, LabelCheck, LabelPlan, POSITIVE};
 use super::layout::{Layout, Role, learn_layout};
+use super::learn::{check_values, learn_schema};
 use super::libsvm::LibsvmSource;
 use super::open::{OpenOptions, open};
-use super::options::{ColumnOrder, ExtraColumns, Missing, TableOptions};
+use super::options::{ColumnOrder, ExtraColumns, TableOptions};
 use super::positives::{self, KeyList};
 use super::scan::{self, ColumnScan, ScanPlan, TableScan, scan};
-use super::schema::{ColumnKind, FeatureSchema, InputColumn, SCHEMA_VERSION};
-use crate::{ClassCount, Features, MpuLabel, Shape};
+use super::schema::FeatureSchema;
+use crate::{ClassCount, Features, MpuLabel};
 
 /// A table understood as an MPU problem.
 #[derive(Debug, Clone)]
@@ -95,10 +96,10 @@ impl<'a> Reading<'a> {
             libsvm: None,
             limits: options.limits,
         };
-        let pool = match &options.unlabeled {
-            Some(pool) => Some((pool, pool.format(None).unwrap_or(format))),
-            None => None,
-        };
+        let pool = options
+            .unlabeled
+            .as_ref()
+            .map(|pool| (pool, pool.format(None).unwrap_or(format)));
         if format == InputFormat::Libsvm {
             let mut inputs = vec![input];
             inputs.extend(pool.filter(|(_, f)| *f == format).map(|(pool, _)| pool));
@@ -159,11 +160,18 @@ impl<'a> Reading<'a> {
     }
 
     fn run(self) -> Result<MpuTable> {
+        let input = self.main.input;
         let (columns, scans, mixed) = self.scan()?;
         let n_rows: u64 = scans.iter().map(TableScan::n_rows).sum();
-        self.check_values(&columns)?;
+        check_values(input, &self.layout, &columns, self.options)?;
         let plan = self.plan_labels(&scans[0], n_rows)?;
-        let mut schema = self.schema(&columns)?;
+        let mut schema = learn_schema(
+            &self.main.header,
+            input,
+            &self.layout,
+            &columns,
+            self.options,
+        )?;
         let width = schema.width();
         let mut matrix = self.allocate(n_rows, width)?;
 
@@ -293,61 +301,6 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn check_values(&self, columns: &[ColumnScan]) -> Result<()> {
-        let names = &self.layout.features;
-        let file = self.main.input.path();
-        let infinite = columns.iter().zip(names).find_map(|(column, name)| {
-            let (place, value) = column.first_infinite.clone()?;
-            Some((place, name.clone(), value))
-        });
-        if let Some((place, column, value)) = infinite {
-            return Err(TableError::NotFinite {
-                place,
-                column,
-                value,
-            });
-        }
-        if self.options.missing == Missing::Error {
-            let total = columns.iter().map(|column| column.missing).sum();
-            let first = columns
-                .iter()
-                .zip(names)
-                .filter_map(|(column, name)| Some((column.first_missing.clone()?, name)))
-                .min_by(|a, b| a.0.at.cmp(&b.0.at));
-            if let Some((place, name)) = first {
-                return Err(TableError::MissingValue {
-                    place,
-                    column: name.clone(),
-                    total: Some(total),
-                });
-            }
-        }
-        let empty = columns
-            .iter()
-            .zip(names)
-            .find(|(c, _)| c.numbers + c.texts == 0);
-        if let Some((_, name)) = empty {
-            return Err(TableError::AllMissing {
-                file: file.to_path_buf(),
-                column: name.clone(),
-            });
-        }
-        let too_many: Vec<String> = columns
-            .iter()
-            .zip(names)
-            .filter(|(column, _)| column.categories.too_many)
-            .map(|(_, name)| name.clone())
-            .collect();
-        if !too_many.is_empty() {
-            return Err(TableError::TooManyCategories {
-                file: file.to_path_buf(),
-                columns: too_many,
-                limit: self.options.max_categories,
-            });
-        }
-        Ok(())
-    }
-
     /// What the label column means; none when there is no such column.
     fn plan_labels(&self, scan: &TableScan, n_rows: u64) -> Result<Option<LabelPlan>> {
         let (Some(column), None) = (&self.layout.label, &self.list) else {
@@ -405,48 +358,6 @@ impl<'a> Reading<'a> {
                 notes: Vec::new(),
             },
         ))
-    }
-
-    fn schema(&self, columns: &[ColumnScan]) -> Result<FeatureSchema> {
-        let input_columns: Vec<InputColumn> = columns
-            .iter()
-            .zip(&self.layout.features)
-            .map(|(column, name)| InputColumn {
-                name: name.clone(),
-                kind: if column.texts == 0 {
-                    ColumnKind::Numeric { impute: None }
-                } else {
-                    let counts = &column.categories.counts;
-                    // The most frequent category, the first of those that are equally frequent.
-                    let most = counts.values().max();
-                    let impute = counts.values().position(|count| Some(count) == most);
-                    ColumnKind::Categorical {
-                        categories: counts.keys().cloned().collect(),
-                        impute: impute.filter(|_| self.options.missing != Missing::Error),
-                    }
-                },
-            })
-            .collect();
-        let width: usize = input_columns.iter().map(InputColumn::width).sum();
-        if width > self.options.limits.columns {
-            return Err(TableError::TooManyColumns {
-                file: self.main.input.path().to_path_buf(),
-                found: width,
-                limit: self.options.limits.columns,
-            });
-        }
-        let image = self.main.header.image.filter(|shape| shape.len() == width);
-        Ok(FeatureSchema {
-            version: SCHEMA_VERSION,
-            columns: input_columns,
-            shape: image.unwrap_or(Shape::Vector(width)),
-            label_column: self.layout.label.clone(),
-            id_column: self.layout.id.clone(),
-            excluded: self.layout.excluded.clone(),
-            missing: self.options.missing,
-            missing_markers: self.options.missing_markers.clone(),
-            image_size: None,
-        })
     }
 
     /// Takes the memory of the matrix, if it is within the limit.

@@ -125,6 +125,7 @@ fn hash(values: &[f32]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MpuLabel::{Labeled, Unlabeled};
     use crate::Shape;
 
     #[test]
@@ -134,7 +135,6 @@ mod tests {
             Shape::Vector(2),
         )
         .unwrap();
-        use MpuLabel::{Labeled, Unlabeled};
         let labels = [
             Labeled(0),
             Unlabeled,

@@ -1,5 +1,7 @@
 //! What the data check finds.
 
+use std::fmt::Write;
+
 use super::*;
 
 /// A table of 40 rows, the first half labelled, with columns that leak in every way.
@@ -15,11 +17,13 @@ fn leaky() -> String {
         let seen = if labeled { "3" } else { "" };
         let noise = (i * 7919) % 41;
         let label = ["x", "y"][i % 2];
-        text.push_str(&format!(
-            "{},{source},{seen},{noise},5,{}\n",
+        writeln!(
+            text,
+            "{},{source},{seen},{noise},5,{}",
             1000 - i,
             if labeled { label } else { "" }
-        ));
+        )
+        .unwrap();
     }
     text
 }

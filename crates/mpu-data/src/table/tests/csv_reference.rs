@@ -1,5 +1,7 @@
 //! Our records against those of the `csv` crate.
 
+use std::fmt::Write;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -70,7 +72,7 @@ fn blocks_end_between_records() {
     // Long enough for many blocks, with line feeds inside quotes.
     let mut text = "a,b\n".to_owned();
     for i in 0..60_000 {
-        text.push_str(&format!("{i},\"one\ntwo, \"\"{i}\"\"\"\n"));
+        writeln!(text, "{i},\"one\ntwo, \"\"{i}\"\"\"").unwrap();
     }
     let input = TableInput::from_bytes("a.csv", text.into_bytes());
     let mut source = CsvSource::open(&input, None, &Limits::default()).unwrap();

@@ -1,5 +1,7 @@
 //! Later tables are encoded as the first was.
 
+use std::fmt::Write;
+
 use super::*;
 
 fn schema() -> FeatureSchema {
@@ -164,11 +166,13 @@ fn bad_cells_are_named() {
 fn chunks_make_the_whole() {
     let mut text = "a,b,label\n".to_owned();
     for i in 0..60_000 {
-        text.push_str(&format!(
-            "{i},{}.25,{}\n",
+        writeln!(
+            text,
+            "{i},{}.25,{}",
             i * 3 % 1000,
             if i % 3 == 0 { "x" } else { "" }
-        ));
+        )
+        .unwrap();
     }
     let table = read(&text).unwrap();
     let mut rows = 0;
@@ -195,12 +199,14 @@ fn a_table_is_the_same_on_any_number_of_threads() {
     let mut text = "a,b,label\n".to_owned();
     for i in 0..60_000u64 {
         let b = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        text.push_str(&format!(
-            "{},{}e-3,{}\n",
+        writeln!(
+            text,
+            "{},{}e-3,{}",
             if i % 7 == 0 { "" } else { "1.5" },
             b,
             i % 4
-        ));
+        )
+        .unwrap();
     }
     let options = TableOptions {
         missing: Missing::Mean,

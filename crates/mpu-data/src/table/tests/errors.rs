@@ -1,5 +1,7 @@
 //! Each kind of bad table gets a message that names the place and the remedy.
 
+use std::fmt::Write;
+
 use super::*;
 
 #[test]
@@ -229,7 +231,7 @@ fn lists_of_positives() {
 fn text_among_numbers() {
     let mut text = "a,label\n".to_owned();
     for i in 0..200 {
-        text.push_str(&format!("{i},{}\n", if i % 2 == 0 { "x" } else { "" }));
+        writeln!(text, "{i},{}", if i % 2 == 0 { "x" } else { "" }).unwrap();
     }
     text.push_str("n.a.,\n");
     check_message(
@@ -252,7 +254,7 @@ fn text_among_numbers() {
 fn too_many_categories() {
     let mut text = "a,label\n".to_owned();
     for i in 0..200 {
-        text.push_str(&format!("name {i},{}\n", if i % 2 == 0 { "x" } else { "" }));
+        writeln!(text, "name {i},{}", if i % 2 == 0 { "x" } else { "" }).unwrap();
     }
     check_message(
         read(&text),
@@ -264,7 +266,7 @@ fn too_many_categories() {
 fn too_many_labels() {
     let mut text = "a,label\n".to_owned();
     for i in 0..2000 {
-        text.push_str(&format!("1,c{i}\n"));
+        writeln!(text, "1,c{i}").unwrap();
     }
     check_message(
         read(&text),

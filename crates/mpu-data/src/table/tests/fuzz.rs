@@ -22,6 +22,10 @@ fn valid() -> Vec<(&'static str, Vec<u8>, usize)> {
     );
     let labels = npy("<i2", "(4,)", &[1, 0, 255, 255, 2, 0, 1, 0]);
     let arrays = [("X.npy", features.clone()), ("y.npy", labels)];
+    #[cfg_attr(
+        not(any(feature = "parquet", feature = "images")),
+        allow(unused_mut, reason = "only those formats are added")
+    )]
     let mut files = vec![
         ("a.csv", text.to_vec(), 30),
         (
@@ -55,8 +59,16 @@ fn valid() -> Vec<(&'static str, Vec<u8>, usize)> {
     }
     #[cfg(feature = "images")]
     {
-        files.push(("a.png", make::image(4, true, image::ImageFormat::Png), 4));
-        files.push(("a.jpg", make::image(4, false, image::ImageFormat::Jpeg), 3));
+        files.push((
+            "image.png",
+            make::image(4, true, image::ImageFormat::Png),
+            4,
+        ));
+        files.push((
+            "image.jpg",
+            make::image(4, false, image::ImageFormat::Jpeg),
+            3,
+        ));
     }
     files
 }
@@ -97,7 +109,7 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
 /// Reads a damaged file; whatever is understood must hold together.
 fn survive(name: &str, bytes: &[u8]) -> bool {
     #[cfg(feature = "images")]
-    if name.ends_with(".png") || name.ends_with(".jpg") {
+    if name.starts_with("image.") {
         let shape = crate::Shape::Image {
             channels: 3,
             height: 2,
@@ -115,7 +127,7 @@ fn survive(name: &str, bytes: &[u8]) -> bool {
         let path = std::path::Path::new(name);
         return super::super::images::decode(path, bytes, &limits, shape, size, &mut row).is_ok();
     }
-    let is_array = name.ends_with(".npy");
+    let is_array = name == "X.npy";
     let options = TableOptions {
         missing: Missing::Mean,
         label_column: is_array.then(|| "x0".to_owned()),

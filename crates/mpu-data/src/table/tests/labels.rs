@@ -1,5 +1,7 @@
 //! Label conventions: found out, given, or said by files.
 
+use std::fmt::Write;
+
 use super::*;
 use crate::MpuLabel::{Labeled, Unlabeled};
 
@@ -14,7 +16,7 @@ type Understood = (
 fn understood(labels: &[&str], convention: LabelConvention) -> Result<Understood> {
     let mut text = "a,label\n".to_owned();
     for (i, label) in labels.iter().enumerate() {
-        text.push_str(&format!("{i},{label}\n"));
+        writeln!(text, "{i},{label}").unwrap();
     }
     let options = TableOptions {
         convention,

@@ -1,5 +1,7 @@
 //! Sizes are checked before memory is taken.
 
+use std::fmt::Write;
+
 use super::make::{floats, gzip, npy, npz};
 use super::*;
 
@@ -71,7 +73,7 @@ fn a_bomb_in_any_wrapping() {
 fn too_large_a_matrix() {
     let mut text = "a,b,label\n".to_owned();
     for i in 0..10_000 {
-        text.push_str(&format!("{i},2,{}\n", i % 2));
+        writeln!(text, "{i},2,{}", i % 2).unwrap();
     }
     check_message(
         read_table(csv(&text), &tight()),
