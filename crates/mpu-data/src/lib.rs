@@ -15,6 +15,9 @@
 //! | [`split`] | MPU problems: labelled rows, pool, validation and test rows that never overlap |
 //! | [`source`] | the eight benchmarks: catalogue, readers, verified downloads (features `fetch`, `parquet`) |
 //!
+//! With the cargo feature `tables` there is also `table`: the user's own data, read and checked
+//! (`parquet` and `images` add those formats).
+//!
 //! ```
 //! use mpu_data::{ClassCount, MpuLabel, Priors};
 //!
@@ -39,6 +42,8 @@ pub mod provenance;
 pub mod seed;
 pub mod source;
 pub mod split;
+#[cfg(feature = "tables")]
+pub mod table;
 
 pub use class::{ClassCount, MpuLabel};
 pub use dataset::{Dataset, Holdout, Rows, TrainTest};

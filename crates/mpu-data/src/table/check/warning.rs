@@ -1,0 +1,235 @@
+//! Warnings: what the user should look at before training.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::labels::{LabelNote, sounds_negative};
+use super::super::near::{list, shorten};
+use super::{CheckInput, DataCheck, Leakage, LeakageKind};
+
+/// Below so many labelled rows a class is called small.
+const FEW_LABELED: u64 = 10;
+
+/// Something that may be wrong, though the table can be used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "warning")]
+#[non_exhaustive]
+pub enum Warning {
+    /// The labels could have been understood otherwise.
+    Label {
+        /// How.
+        note: LabelNote,
+    },
+    /// A class with few labelled rows.
+    FewLabeled {
+        /// The class.
+        class: String,
+        /// Its labelled rows.
+        labeled: u64,
+    },
+    /// A class whose name sounds like the negative class.
+    NegativeClass {
+        /// The class.
+        class: String,
+    },
+    /// Columns with one value.
+    Constant {
+        /// The columns.
+        columns: Vec<String>,
+    },
+    /// Columns with missing values, which are filled in.
+    Missing {
+        /// The columns.
+        columns: Vec<String>,
+        /// How many values in all.
+        values: u64,
+    },
+    /// Columns of numbers and texts, taken as categories.
+    Mixed {
+        /// The columns.
+        columns: Vec<String>,
+    },
+    /// Columns without a name.
+    Unnamed {
+        /// Their positions, counted from 1.
+        positions: Vec<usize>,
+    },
+    /// A header that looks like a row.
+    HeaderIsData,
+    /// Rows that are alike.
+    Duplicates {
+        /// How many are like an earlier one.
+        rows: u64,
+    },
+    /// Labelled rows that are in the pool as well.
+    LabeledInPool {
+        /// How many.
+        rows: u64,
+    },
+    /// Rows that are alike and have different labels.
+    Contradictory {
+        /// How many.
+        rows: u64,
+    },
+    /// Files of a folder that are no images.
+    SkippedFiles {
+        /// How many.
+        files: u64,
+    },
+    /// A column that tells almost alone whether a row is labelled.
+    Leakage(Leakage),
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Label { note } => note.fmt(f),
+            Self::FewLabeled { class, labeled } => {
+                write!(
+                    f,
+                    "class `{}` has few labelled rows: {labeled}",
+                    shorten(class)
+                )
+            }
+            Self::NegativeClass { class } => write!(
+                f,
+                "class `{}` sounds like the negative class, which is never labelled; it is learned \
+                 as one more class to be found",
+                shorten(class)
+            ),
+            Self::Constant { columns } => {
+                write!(
+                    f,
+                    "the same value in every row: {}; such columns tell nothing",
+                    list(columns)
+                )
+            }
+            Self::Missing { columns, values } => {
+                write!(
+                    f,
+                    "{values} missing values are filled in, in {}",
+                    list(columns)
+                )
+            }
+            Self::Mixed { columns } => write!(
+                f,
+                "both numbers and texts, taken as categories: {}",
+                list(columns)
+            ),
+            Self::Unnamed { positions } => write!(
+                f,
+                "no name in the header for column {positions:?}; exclude it if it numbers the rows"
+            ),
+            Self::HeaderIsData => f.write_str(
+                "the header looks like a row of numbers; the first line must name the columns",
+            ),
+            Self::Duplicates { rows } => write!(f, "{rows} rows are like an earlier row"),
+            Self::LabeledInPool { rows } => {
+                write!(f, "{rows} labelled rows are in the unlabelled pool as well")
+            }
+            Self::Contradictory { rows } => {
+                write!(
+                    f,
+                    "{rows} labelled rows are like a row labelled with another class"
+                )
+            }
+            Self::SkippedFiles { files } => {
+                write!(
+                    f,
+                    "{files} files are passed over: only .png, .jpg and .jpeg are read"
+                )
+            }
+            Self::Leakage(leakage) => {
+                let what = match leakage.kind {
+                    LeakageKind::Value | LeakageKind::Category => "",
+                    LeakageKind::Missing => "whether it is missing ",
+                };
+                write!(
+                    f,
+                    "column `{}`: {what}tells labelled from unlabelled rows almost alone (AUC \
+                     {:.3}); exclude it if it only records how the rows were gathered",
+                    shorten(&leakage.column),
+                    leakage.auc
+                )
+            }
+        }
+    }
+}
+
+/// All warnings of a check.
+pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = check
+        .labels
+        .notes
+        .iter()
+        .map(|note| Warning::Label { note: *note })
+        .collect();
+    for class in &check.classes {
+        if class.labeled < FEW_LABELED {
+            warnings.push(Warning::FewLabeled {
+                class: class.name.clone(),
+                labeled: class.labeled,
+            });
+        }
+        if sounds_negative(&class.name) {
+            warnings.push(Warning::NegativeClass {
+                class: class.name.clone(),
+            });
+        }
+    }
+    let named = |keep: &dyn Fn(&super::ColumnCheck) -> bool| -> Vec<String> {
+        check
+            .columns
+            .iter()
+            .filter(|c| keep(c))
+            .map(|c| c.name.clone())
+            .collect()
+    };
+    let constant = named(&|column| column.constant);
+    if !constant.is_empty() {
+        warnings.push(Warning::Constant { columns: constant });
+    }
+    let gaps = named(&|column| column.missing > 0);
+    if !gaps.is_empty() {
+        warnings.push(Warning::Missing {
+            columns: gaps,
+            values: check.missing(),
+        });
+    }
+    if !input.mixed.is_empty() {
+        warnings.push(Warning::Mixed {
+            columns: input.mixed.to_vec(),
+        });
+    }
+    if !input.header.unnamed.is_empty() {
+        warnings.push(Warning::Unnamed {
+            positions: input.header.unnamed.clone(),
+        });
+    }
+    let fraction = |name: &String| name.parse::<f64>().is_ok_and(|value| value.fract() != 0.0);
+    if input.header.columns.iter().any(fraction) {
+        warnings.push(Warning::HeaderIsData);
+    }
+    let duplicates = &check.duplicates;
+    if duplicates.rows > 0 {
+        warnings.push(Warning::Duplicates {
+            rows: duplicates.rows,
+        });
+    }
+    if duplicates.labeled_in_pool > 0 {
+        warnings.push(Warning::LabeledInPool {
+            rows: duplicates.labeled_in_pool,
+        });
+    }
+    if duplicates.contradictory > 0 {
+        warnings.push(Warning::Contradictory {
+            rows: duplicates.contradictory,
+        });
+    }
+    if input.skipped_files > 0 {
+        warnings.push(Warning::SkippedFiles {
+            files: input.skipped_files,
+        });
+    }
+    warnings.extend(check.leakage.iter().cloned().map(Warning::Leakage));
+    warnings
+}

@@ -1,0 +1,126 @@
+//! Delimited text: a header line, then records, read in blocks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::block::{Block, BlockSource, Content, Header};
+use super::csv_tokens::{self, CsvRecords};
+use super::error::{Result, TableError};
+use super::input::TableInput;
+use super::limits::Limits;
+use super::lines::LineBlocks;
+use super::place::{At, Place};
+
+/// The separators that are tried, in this order, when none is given for a CSV file.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// A CSV or TSV file.
+pub(super) struct CsvSource {
+    blocks: LineBlocks<CsvRecords>,
+    header: Header,
+    delimiter: u8,
+}
+
+impl CsvSource {
+    /// Opens the file and reads its header.
+    ///
+    /// Without a given `delimiter`, the first of comma, semicolon, tab and bar that occurs in the
+    /// header line outside quotes is taken, and the comma when none does.
+    pub(super) fn open(input: &TableInput, delimiter: Option<u8>, limits: &Limits) -> Result<Self> {
+        // Which separator it is does not change where the header line ends.
+        let records = CsvRecords {
+            delimiter: delimiter.unwrap_or(b','),
+        };
+        let mut blocks = LineBlocks::open(input, limits, records)?;
+        let Some(first) = blocks.take_first()? else {
+            return Err(TableError::Empty {
+                file: input.path().to_path_buf(),
+            });
+        };
+        let delimiter = delimiter.unwrap_or_else(|| sniff(&first.text));
+        let place = Place::new(input.path(), At::Line(first.line));
+        let names = csv_tokens::record(&first.text, delimiter, &place)?;
+        let mut header = header(input.path(), names, limits)?;
+        header.delimiter = Some(delimiter);
+        blocks.set_records(CsvRecords { delimiter });
+        Ok(Self {
+            blocks,
+            header,
+            delimiter,
+        })
+    }
+}
+
+impl BlockSource for CsvSource {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn next_block(&mut self) -> Result<Option<Block>> {
+        let Some(block) = self.blocks.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(Block {
+            file: self.blocks.input().path().to_path_buf(),
+            first: block.line,
+            content: Content::Csv {
+                text: block.text,
+                delimiter: self.delimiter,
+                n_columns: self.header.columns.len(),
+            },
+        }))
+    }
+}
+
+fn sniff(line: &[u8]) -> u8 {
+    let mut outside = Vec::with_capacity(line.len());
+    let mut quoted = false;
+    for &byte in line {
+        quoted ^= byte == b'"';
+        if !quoted {
+            outside.push(byte);
+        }
+    }
+    DELIMITERS
+        .into_iter()
+        .find(|delimiter| outside.contains(delimiter))
+        .unwrap_or(b',')
+}
+
+/// Checks column names; one without a name is called after its position.
+pub(super) fn header(file: &Path, names: Vec<String>, limits: &Limits) -> Result<Header> {
+    if names.len() > limits.columns {
+        return Err(TableError::TooManyColumns {
+            file: file.to_path_buf(),
+            found: names.len(),
+            limit: limits.columns,
+        });
+    }
+    let mut unnamed = Vec::new();
+    let columns: Vec<String> = names
+        .into_iter()
+        .enumerate()
+        .map(|(i, name)| {
+            if name.is_empty() {
+                unnamed.push(i + 1);
+                format!("column {}", i + 1)
+            } else {
+                name
+            }
+        })
+        .collect();
+    let mut seen = BTreeMap::new();
+    for (i, name) in columns.iter().enumerate() {
+        if let Some(first) = seen.insert(name.as_str(), i) {
+            return Err(TableError::DuplicateColumn {
+                file: file.to_path_buf(),
+                name: name.clone(),
+                first: first + 1,
+                second: i + 1,
+            });
+        }
+    }
+    let mut header = Header::plain(columns);
+    header.unnamed = unnamed;
+    Ok(header)
+}

@@ -1,0 +1,394 @@
+//! What can be wrong with the user's own data: the place, the value, and the remedy.
+
+use std::path::PathBuf;
+
+use super::label_error::LabelError;
+use super::near::{list, shorten};
+use super::place::Place;
+
+/// A result of reading the user's own data.
+pub type Result<T> = std::result::Result<T, TableError>;
+
+/// What was wrong with a file, or with what was asked of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The operating system refused.
+    #[error("{}: cannot {doing}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+
+    /// A file name that says no known format.
+    #[error(
+        "{}: the name does not say the format\n\
+         hint: name one of csv, tsv, parquet, npy, npz, libsvm, images",
+        file.display()
+    )]
+    UnknownFormat {
+        /// The file.
+        file: PathBuf,
+    },
+
+    /// A format slug that does not exist.
+    #[error(
+        "unknown input format `{}`: it must be one of csv, tsv, parquet, npy, npz, libsvm, images",
+        shorten(found)
+    )]
+    UnknownFormatName {
+        /// The slug given.
+        found: String,
+    },
+
+    /// A format that this build leaves out.
+    #[error(
+        "{}: this build does not read {format}\n\
+         hint: build with the cargo feature `{feature}`",
+        file.display()
+    )]
+    NotBuilt {
+        /// The file.
+        file: PathBuf,
+        /// The format.
+        format: super::InputFormat,
+        /// The cargo feature that brings it.
+        feature: &'static str,
+    },
+
+    /// Options that contradict one another or do not fit the format.
+    #[error("{}: {what}", file.display())]
+    Options {
+        /// The file.
+        file: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+
+    /// A file that does not follow its format.
+    #[error("{}: not a readable {format} file: {what}", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What it should have been.
+        format: &'static str,
+        /// What was found.
+        what: String,
+    },
+
+    /// A line or row that does not follow the format.
+    #[error("{place}: {what}")]
+    Malformed {
+        /// Where.
+        place: Place,
+        /// What was found and what is allowed.
+        what: String,
+    },
+
+    /// Content that asks for more memory than allowed.
+    #[error(
+        "{}: {what} needs {bytes} bytes, the limit is {limit}\n\
+         hint: check the file; if it is right, raise the limit `{name}`",
+        file.display()
+    )]
+    TooBig {
+        /// The file.
+        file: PathBuf,
+        /// What is too big.
+        what: String,
+        /// How much it needs.
+        bytes: u64,
+        /// How much is allowed.
+        limit: u64,
+        /// The field of [`Limits`](super::Limits).
+        name: &'static str,
+    },
+
+    /// More columns than allowed.
+    #[error("{}: {found} columns, the limit is {limit}", file.display())]
+    TooManyColumns {
+        /// The file.
+        file: PathBuf,
+        /// How many there are, at least.
+        found: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+
+    /// A file without content.
+    #[error("{}: the file is empty\nhint: a header line and at least one row are needed", file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
+
+    /// A header and nothing else.
+    #[error("{}: a header but no rows", file.display())]
+    NoRows {
+        /// The file.
+        file: PathBuf,
+    },
+
+    /// A column name that occurs twice.
+    #[error(
+        "{}: column `{}` is in the header twice, as columns {first} and {second}\n\
+         hint: rename or remove one of them",
+        file.display(),
+        shorten(name)
+    )]
+    DuplicateColumn {
+        /// The file.
+        file: PathBuf,
+        /// The name.
+        name: String,
+        /// Its first position, counted from 1.
+        first: usize,
+        /// Its second position.
+        second: usize,
+    },
+
+    /// A row with too few or too many cells.
+    #[error(
+        "{place}: {found} cells, but the header has {expected} columns\n\
+         hint: a cell that contains the separator must be in double quotes"
+    )]
+    Ragged {
+        /// Where.
+        place: Place,
+        /// Cells in the row.
+        found: usize,
+        /// Columns in the header.
+        expected: usize,
+    },
+
+    /// Bytes that are not UTF-8.
+    #[error(
+        "{place}: not UTF-8 text (byte 0x{byte:02x})\n\
+         hint: convert the file, for instance with `iconv -f latin1 -t utf-8`"
+    )]
+    NotUtf8 {
+        /// Where.
+        place: Place,
+        /// The first byte that does not fit.
+        byte: u8,
+    },
+
+    /// A column that was asked for and is not there.
+    #[error("{}: no column `{}` (wanted as {role}){hint}", file.display(), shorten(wanted))]
+    UnknownColumn {
+        /// The file.
+        file: PathBuf,
+        /// What it was wanted for: label column, id column, key column, …
+        role: &'static str,
+        /// The name asked for.
+        wanted: String,
+        /// A `hint:` line with near names or all names.
+        hint: String,
+    },
+
+    /// No label column was named and none has a usual name.
+    #[error(
+        "{}: which column holds the labels?\n\
+         hint: name the label column; the columns are {}",
+        file.display(),
+        list(columns)
+    )]
+    NoLabelColumn {
+        /// The file.
+        file: PathBuf,
+        /// Its columns.
+        columns: Vec<String>,
+    },
+
+    /// Nothing is left to learn from.
+    #[error("{}: no feature column is left after label, id and excluded columns", file.display())]
+    NoFeatures {
+        /// The file.
+        file: PathBuf,
+    },
+
+    /// Text columns with too many values to be categories.
+    #[error(
+        "{}: text with more than {limit} different values in {}\n\
+         hint: exclude such a column, name it as the id column, or raise the limit on categories",
+        file.display(),
+        list(columns)
+    )]
+    TooManyCategories {
+        /// The file.
+        file: PathBuf,
+        /// The columns.
+        columns: Vec<String>,
+        /// How many values a categorical column may have.
+        limit: usize,
+    },
+
+    /// A column of numbers in which a few cells are text.
+    #[error(
+        "{place}, column `{column}`: `{}` is not a number, but {numbers} other cells are\n\
+         hint: correct it, declare `{}` a mark of missing values, or declare the column categorical",
+        shorten(value),
+        shorten(value)
+    )]
+    MixedColumn {
+        /// Where the first text is.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The text.
+        value: String,
+        /// How many cells of the column are numbers.
+        numbers: u64,
+    },
+
+    /// Text where the schema wants a number.
+    #[error(
+        "{place}, column `{column}`: `{}` is not a number\n\
+         hint: the column was numeric when the schema was learned",
+        shorten(value)
+    )]
+    TextInNumber {
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The text.
+        value: String,
+    },
+
+    /// Infinity, or a number too large for `f32`.
+    #[error(
+        "{place}, column `{column}`: `{}` is not a finite number within ±3.4e38",
+        shorten(value)
+    )]
+    NotFinite {
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The value as written.
+        value: String,
+    },
+
+    /// A missing value where none is allowed.
+    #[error(
+        "{place}, column `{column}`: the value is missing{}\n\
+         hint: fill it in, exclude the column, or choose `mean` or `median` for missing values",
+        in_all(*total)
+    )]
+    MissingValue {
+        /// Where the first one is.
+        place: Place,
+        /// The column of the first one.
+        column: String,
+        /// How many there are in the whole table, if that is known.
+        total: Option<u64>,
+    },
+
+    /// A column that has no value at all.
+    #[error("{}: column `{}` has no value in any row\nhint: exclude it", file.display(), shorten(column))]
+    AllMissing {
+        /// The file.
+        file: PathBuf,
+        /// The column.
+        column: String,
+    },
+
+    /// Columns other than those of the schema.
+    #[error(
+        "{}: the columns are not those the schema was learned from{}",
+        file.display(),
+        differences(missing, extra)
+    )]
+    ColumnsDiffer {
+        /// The file.
+        file: PathBuf,
+        /// Columns of the schema that are not there, each with near names among the extra ones.
+        missing: Vec<(String, Vec<String>)>,
+        /// Columns that the schema does not know.
+        extra: Vec<String>,
+    },
+
+    /// The right columns in another order.
+    #[error(
+        "{}: feature column {position} is `{}`, the schema has `{}` there\n\
+         hint: put the columns in the schema's order, or allow any order (they are matched by name)",
+        file.display(),
+        shorten(found),
+        shorten(expected)
+    )]
+    ColumnOrder {
+        /// The file.
+        file: PathBuf,
+        /// Which of the feature columns, counted from 1.
+        position: usize,
+        /// The name there.
+        found: String,
+        /// The name the schema has there.
+        expected: String,
+    },
+
+    /// Images of two sizes.
+    #[error(
+        "{}: {found} pixels, but the images before it, or the schema, have {expected}\n\
+         hint: give all images one size, or ask for an image size to scale them to",
+        file.display()
+    )]
+    ImageSize {
+        /// The image.
+        file: PathBuf,
+        /// Its width and height.
+        found: super::ImageSize,
+        /// The width and height of the others.
+        expected: super::ImageSize,
+    },
+
+    /// A stored schema that cannot be used.
+    #[error("stored feature schema: {what}")]
+    Schema {
+        /// What is wrong with it.
+        what: String,
+    },
+
+    /// The file changed between two readings.
+    #[error("{}: the file changed while it was read", file.display())]
+    Changed {
+        /// The file.
+        file: PathBuf,
+    },
+
+    /// Labels from which nothing can be learned, or that cannot be understood.
+    #[error(transparent)]
+    Label(#[from] LabelError),
+}
+
+fn in_all(total: Option<u64>) -> String {
+    total.map_or_else(String::new, |total| format!(" ({total} in all)"))
+}
+
+fn differences(missing: &[(String, Vec<String>)], extra: &[String]) -> String {
+    let mut lines = Vec::new();
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
+        lines.push(format!("\nmissing: {}", list(&names)));
+    }
+    if !extra.is_empty() {
+        lines.push(format!("\nextra: {}", list(extra)));
+    }
+    let near: Vec<String> = missing
+        .iter()
+        .filter(|(_, near)| !near.is_empty())
+        .take(3)
+        .map(|(name, near)| format!("{} for `{}`", list(near), shorten(name)))
+        .collect();
+    lines.push(if near.is_empty() {
+        "\nhint: add the missing columns; remove extra ones or have them ignored".to_owned()
+    } else {
+        format!("\nhint: is it {}?", near.join(", "))
+    });
+    lines.concat()
+}

@@ -1,0 +1,112 @@
+//! The second pass: rows go straight to their place in the matrix.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::block::{Block, BlockSource, next_blocks};
+use super::encoder::{Encoded, Encoder, Target};
+use super::error::{Result, TableError};
+use super::options::Missing;
+use super::scan::TableScan;
+use super::schema::{ColumnKind, FeatureSchema};
+use super::stats::{column_stats, median};
+
+/// Refuses a matrix that is larger than allowed.
+pub(super) fn check_matrix(file: &Path, n_rows: u64, width: usize, limit: u64) -> Result<()> {
+    let bytes = n_rows.saturating_mul(width as u64).saturating_mul(4);
+    if bytes > limit || usize::try_from(bytes).is_err() {
+        return Err(TableError::TooBig {
+            file: file.to_path_buf(),
+            what: format!("a matrix of {n_rows} rows and {width} features"),
+            bytes,
+            limit,
+            name: "matrix-bytes",
+        });
+    }
+    Ok(())
+}
+
+/// Encodes the rows of `source`, of which `scan` knows how many each block has, into `matrix`.
+pub(super) fn fill(
+    source: &mut dyn BlockSource,
+    file: &Path,
+    scan: &TableScan,
+    encoder: &Encoder<'_>,
+    mut matrix: &mut [f32],
+    mut gather: impl FnMut(Encoded),
+) -> Result<()> {
+    let changed = || TableError::Changed {
+        file: file.to_path_buf(),
+    };
+    let width = encoder.width();
+    let mut counts = scan.block_rows.iter();
+    loop {
+        let blocks = next_blocks(source)?;
+        if blocks.is_empty() {
+            break;
+        }
+        let mut tasks: Vec<(&Block, &mut [f32])> = Vec::with_capacity(blocks.len());
+        for block in &blocks {
+            let n_rows = counts.next().ok_or_else(changed)?;
+            let (rows, rest) = std::mem::take(&mut matrix)
+                .split_at_mut_checked(n_rows * width)
+                .ok_or_else(changed)?;
+            matrix = rest;
+            tasks.push((block, rows));
+        }
+        let results: Vec<Result<Encoded>> = tasks
+            .into_par_iter()
+            .map(|(block, rows)| {
+                let n_rows = rows.len() / width;
+                let encoded = encoder.encode(block, Target::Fill(rows))?;
+                if encoded.n_rows != n_rows {
+                    return Err(changed());
+                }
+                Ok(encoded)
+            })
+            .collect();
+        for encoded in results {
+            gather(encoded?);
+        }
+    }
+    if counts.next().is_some() {
+        return Err(changed());
+    }
+    Ok(())
+}
+
+/// Learns what stands in for missing numbers, writes it into the schema, and fills the gaps.
+pub(super) fn impute(schema: &mut FeatureSchema, matrix: &mut [f32]) {
+    if schema.missing == Missing::Error {
+        return;
+    }
+    let width = schema.width();
+    let stats = column_stats(matrix, width);
+    let mut values = vec![None; width];
+    let mut at = 0;
+    for column in &mut schema.columns {
+        let width_of_column = column.width();
+        if let ColumnKind::Numeric { impute } = &mut column.kind {
+            *impute = match schema.missing {
+                Missing::Median => median(matrix, width, at),
+                _ => Some(stats[at].mean()),
+            };
+            values[at] = *impute;
+        }
+        at += width_of_column;
+    }
+    let gapless = stats
+        .iter()
+        .all(|stats| stats.count as usize == matrix.len() / width);
+    if gapless {
+        return;
+    }
+    matrix.par_chunks_mut(width).for_each(|row| {
+        for (value, impute) in row.iter_mut().zip(&values) {
+            if value.is_nan() {
+                *value = impute.unwrap_or_default();
+            }
+        }
+    });
+}

@@ -1,0 +1,135 @@
+//! File formats: chosen by extension, or said outright.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::TableError;
+
+/// A format of the user's own data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputFormat {
+    /// Comma-separated values with a header line; `.csv`, also `.csv.gz` and `.csv.bz2`.
+    Csv,
+    /// Tab-separated values with a header line; `.tsv` or `.tab`, also compressed.
+    Tsv,
+    /// Apache Parquet without nested columns; `.parquet` or `.pq`.
+    Parquet,
+    /// One NumPy array of features; `.npy`. Labels come from a second array.
+    Npy,
+    /// NumPy archive with `X` and `y`; `.npz`.
+    Npz,
+    /// `label index:value …` lines; `.libsvm`, `.svmlight` or `.svm`, also compressed.
+    Libsvm,
+    /// A folder of folders of PNG or JPEG files, one folder a class.
+    Images,
+}
+
+impl InputFormat {
+    /// Every format.
+    pub const ALL: [Self; 7] = [
+        Self::Csv,
+        Self::Tsv,
+        Self::Parquet,
+        Self::Npy,
+        Self::Npz,
+        Self::Libsvm,
+        Self::Images,
+    ];
+
+    /// The name used on the command line and in reports.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Parquet => "parquet",
+            Self::Npy => "npy",
+            Self::Npz => "npz",
+            Self::Libsvm => "libsvm",
+            Self::Images => "images",
+        }
+    }
+
+    /// The format that the name of a file says, or that a folder is.
+    pub fn of(path: &Path) -> Result<Self, TableError> {
+        if path.is_dir() {
+            return Ok(Self::Images);
+        }
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().to_ascii_lowercase())
+            .unwrap_or_default();
+        let stem = name
+            .strip_suffix(".gz")
+            .or_else(|| name.strip_suffix(".bz2"))
+            .unwrap_or(&name);
+        let compressed = stem.len() < name.len();
+        let extension = stem.rsplit_once('.').map_or("", |(_, extension)| extension);
+        match extension {
+            "csv" => Ok(Self::Csv),
+            "tsv" | "tab" => Ok(Self::Tsv),
+            "libsvm" | "svmlight" | "svm" => Ok(Self::Libsvm),
+            "parquet" | "pq" if !compressed => Ok(Self::Parquet),
+            "npy" if !compressed => Ok(Self::Npy),
+            "npz" if !compressed => Ok(Self::Npz),
+            _ => Err(TableError::UnknownFormat {
+                file: path.to_path_buf(),
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for InputFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.slug())
+    }
+}
+
+impl std::str::FromStr for InputFormat {
+    type Err = TableError;
+
+    fn from_str(slug: &str) -> Result<Self, TableError> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.slug() == slug)
+            .ok_or_else(|| TableError::UnknownFormatName {
+                found: slug.to_owned(),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_the_format() {
+        for (name, format) in [
+            ("a.csv", InputFormat::Csv),
+            ("a.b.CSV.gz", InputFormat::Csv),
+            ("a.tab", InputFormat::Tsv),
+            ("a.libsvm.bz2", InputFormat::Libsvm),
+            ("a.parquet", InputFormat::Parquet),
+            ("X.npy", InputFormat::Npy),
+            ("d.npz", InputFormat::Npz),
+        ] {
+            assert_eq!(InputFormat::of(Path::new(name)).unwrap(), format, "{name}");
+        }
+        for name in ["a", "a.txt", "a.gz", "a.parquet.gz", ""] {
+            let error = InputFormat::of(Path::new(name)).unwrap_err();
+            assert!(error.to_string().contains("csv, tsv, parquet"), "{error}");
+        }
+    }
+
+    #[test]
+    fn slugs_are_read_back() {
+        for format in InputFormat::ALL {
+            assert_eq!(format.slug().parse::<InputFormat>().unwrap(), format);
+            let stored = serde_json::to_string(&format).unwrap();
+            assert_eq!(stored, format!("\"{format}\""));
+        }
+        let error = "xlsx".parse::<InputFormat>().unwrap_err();
+        assert!(error.to_string().contains("xlsx"), "{error}");
+    }
+}

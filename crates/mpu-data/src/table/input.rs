@@ -1,0 +1,267 @@
+//! Inputs: a file or bytes in memory, opened as often as needed and decompressed within limits.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::{Result, TableError};
+use super::format::InputFormat;
+use super::limits::Limits;
+
+/// Something to read: a path, or bytes under a name that says their format.
+#[derive(Debug, Clone)]
+pub struct TableInput {
+    path: PathBuf,
+    bytes: Option<Arc<[u8]>>,
+}
+
+/// What the readers of binary formats need.
+pub(super) trait ReadSeek: Read + Seek + Send {}
+impl<T: Read + Seek + Send> ReadSeek for T {}
+
+impl TableInput {
+    /// A file, or a folder of images.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            bytes: None,
+        }
+    }
+
+    /// Bytes in memory; `name` stands for a file name in messages and says the format.
+    pub fn from_bytes(name: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self {
+            path: name.into(),
+            bytes: Some(bytes.into()),
+        }
+    }
+
+    /// The path, or the name of bytes in memory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The format asked for, else the one the name says.
+    pub(super) fn format(&self, asked: Option<InputFormat>) -> Result<InputFormat> {
+        asked.map_or_else(|| InputFormat::of(&self.path), Ok)
+    }
+
+    /// The length in bytes as stored.
+    pub(super) fn len(&self) -> Result<u64> {
+        match &self.bytes {
+            Some(bytes) => Ok(bytes.len() as u64),
+            None => std::fs::metadata(&self.path)
+                .map(|metadata| metadata.len())
+                .map_err(|source| self.io("read", source)),
+        }
+    }
+
+    /// Opens the stored bytes.
+    pub(super) fn open(&self) -> Result<Box<dyn ReadSeek>> {
+        match &self.bytes {
+            Some(bytes) => Ok(Box::new(Cursor::new(Arc::clone(bytes)))),
+            None => Ok(Box::new(self.open_file()?)),
+        }
+    }
+
+    /// Opens the text, decompressed if its first bytes say so.
+    pub(super) fn open_text(&self, limits: &Limits) -> Result<Box<dyn Read + Send>> {
+        let mut file = self.open()?;
+        let mut magic = [0; 10];
+        let mut n_magic = 0;
+        while n_magic < magic.len() {
+            match file.read(&mut magic[n_magic..]) {
+                Ok(0) => break,
+                Ok(n) => n_magic += n,
+                Err(source) => return Err(self.io("read", source)),
+            }
+        }
+        file.rewind().map_err(|source| self.io("read", source))?;
+        let magic = &magic[..n_magic];
+        let limit = limits.decompressed_bytes(self.len()?);
+        if magic.starts_with(&[0x1f, 0x8b]) {
+            let decoder = flate2::read::MultiGzDecoder::new(io::BufReader::new(file));
+            return Ok(Box::new(Guarded::new(decoder, limit)));
+        }
+        if magic.starts_with(b"BZh") && magic.get(4..10) == Some(b"1AY&SY") {
+            let decoder = bzip2::read::MultiBzDecoder::new(io::BufReader::new(file));
+            return Ok(Box::new(Guarded::new(decoder, limit)));
+        }
+        for (extension, format) in [("gz", "gzip"), ("bz2", "bzip2")] {
+            if n_magic > 0 && self.path.extension().is_some_and(|e| e == extension) {
+                return Err(self.damaged(format, "its first bytes are not those of the format"));
+            }
+        }
+        Ok(file)
+    }
+
+    /// Turns a failure to read into an error that names this file.
+    pub(super) fn io(&self, doing: &'static str, source: io::Error) -> TableError {
+        if let Some(bomb) = source.get_ref().and_then(|e| e.downcast_ref::<Expanded>()) {
+            return TableError::TooBig {
+                file: self.path.clone(),
+                what: "its decompressed content".to_owned(),
+                bytes: bomb.limit.saturating_add(1),
+                limit: bomb.limit,
+                name: "expansion",
+            };
+        }
+        TableError::Io {
+            file: self.path.clone(),
+            doing,
+            source,
+        }
+    }
+
+    pub(super) fn damaged(&self, format: &'static str, what: impl Into<String>) -> TableError {
+        TableError::Damaged {
+            file: self.path.clone(),
+            format,
+            what: what.into(),
+        }
+    }
+
+    pub(super) fn options(&self, what: impl Into<String>) -> TableError {
+        TableError::Options {
+            file: self.path.clone(),
+            what: what.into(),
+        }
+    }
+
+    fn open_file(&self) -> Result<File> {
+        let file = File::open(&self.path).map_err(|source| self.io("open", source))?;
+        let metadata = file.metadata().map_err(|source| self.io("open", source))?;
+        if metadata.is_dir() {
+            return Err(self.options("this is a folder, but a file is wanted"));
+        }
+        Ok(file)
+    }
+
+    /// The stored bytes themselves when in memory.
+    #[cfg(feature = "parquet")]
+    pub(super) fn memory(&self) -> Option<&[u8]> {
+        self.bytes.as_deref()
+    }
+
+    /// The file itself when on disk.
+    #[cfg(feature = "parquet")]
+    pub(super) fn disk(&self) -> Result<File> {
+        self.open_file()
+    }
+}
+
+impl From<&TableInput> for TableInput {
+    fn from(input: &TableInput) -> Self {
+        input.clone()
+    }
+}
+
+impl From<&Path> for TableInput {
+    fn from(path: &Path) -> Self {
+        Self::file(path)
+    }
+}
+
+impl From<PathBuf> for TableInput {
+    fn from(path: PathBuf) -> Self {
+        Self::file(path)
+    }
+}
+
+impl From<&str> for TableInput {
+    fn from(path: &str) -> Self {
+        Self::file(path)
+    }
+}
+
+/// A decompressor that stops when it has made too much of too little.
+pub(super) struct Guarded<R> {
+    inner: R,
+    left: u64,
+    limit: u64,
+}
+
+impl<R> Guarded<R> {
+    pub(super) fn new(inner: R, limit: u64) -> Self {
+        Self {
+            inner,
+            left: limit,
+            limit,
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("decompresses to more than {limit} bytes")]
+struct Expanded {
+    limit: u64,
+}
+
+impl<R: Read> Read for Guarded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.left = self
+            .left
+            .checked_sub(n as u64)
+            .ok_or_else(|| io::Error::other(Expanded { limit: self.limit }))?;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn compressed_text_is_recognised_by_its_first_bytes() {
+        let mut twice = gzip(b"a,b\n");
+        twice.extend(gzip(b"1,2\n"));
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+        encoder.write_all(b"a,b\n1,2\n").unwrap();
+        for bytes in [twice, encoder.finish().unwrap(), b"a,b\n1,2\n".to_vec()] {
+            let input = TableInput::from_bytes("a.csv", bytes);
+            let mut text = String::new();
+            let mut reader = input.open_text(&Limits::default()).unwrap();
+            reader.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "a,b\n1,2\n");
+        }
+        let input = TableInput::from_bytes("a.csv.gz", b"a,b\n".to_vec());
+        let error = input.open_text(&Limits::default()).err().unwrap();
+        assert!(error.to_string().contains("gzip"), "{error}");
+    }
+
+    #[test]
+    fn a_gzip_bomb_is_an_error() {
+        let input = TableInput::from_bytes("bomb.csv.gz", gzip(&vec![b'0'; 8 << 20]));
+        let limits = Limits {
+            expansion: 10,
+            expansion_free_bytes: 1 << 20,
+            ..Limits::default()
+        };
+        let mut reader = input.open_text(&limits).unwrap();
+        let source = io::copy(&mut reader, &mut io::sink()).unwrap_err();
+        let error = input.io("read", source);
+        assert!(
+            matches!(error, TableError::TooBig { limit, .. } if limit == 1 << 20),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let error = TableInput::from("no/such.csv").open().err().unwrap();
+        assert!(
+            error.to_string().starts_with("no/such.csv: cannot open"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! Options: how a table is to be understood.
+
+use serde::{Deserialize, Serialize};
+
+use super::format::InputFormat;
+use super::input::TableInput;
+use super::limits::Limits;
+
+/// What to do with missing values: blank cells, nulls, NaN, and texts such as `NA` or `?`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// Refuse them, naming the first.
+    #[default]
+    Error,
+    /// Numbers become the column's mean, texts its most frequent category.
+    Mean,
+    /// Numbers become the column's median, texts its most frequent category.
+    Median,
+}
+
+impl Missing {
+    /// Every policy.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Mean, Self::Median];
+
+    /// The name used on the command line and in reports.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Mean => "mean",
+            Self::Median => "median",
+        }
+    }
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.slug())
+    }
+}
+
+/// A way to mark a row as unlabelled.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnlabeledMarker {
+    /// A blank cell, a null, NaN, or a text such as `NA`.
+    Blank,
+    /// The number -1.
+    MinusOne,
+    /// The number 0.
+    Zero,
+    /// This word, in any case.
+    Word(String),
+}
+
+impl UnlabeledMarker {
+    /// `blank`, `-1` and `0` mean what they say; anything else is a word.
+    pub fn parse(text: &str) -> Self {
+        match text.trim() {
+            "" | "blank" => Self::Blank,
+            "-1" => Self::MinusOne,
+            "0" => Self::Zero,
+            word => Self::Word(word.to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for UnlabeledMarker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Blank => "blank",
+            Self::MinusOne => "-1",
+            Self::Zero => "0",
+            Self::Word(word) => word,
+        })
+    }
+}
+
+/// How unlabelled rows are marked in the label column.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LabelConvention {
+    /// Found out, by the rule of [`LabelCheck`](super::LabelCheck).
+    #[default]
+    Auto,
+    /// By these marks and no others.
+    Marked(Vec<UnlabeledMarker>),
+}
+
+/// A list of positives, joined to a table by a key.
+///
+/// A `.txt` file has one key a line and no header. Any other table has a header with the key
+/// column; the class of each positive is in `class_column`, or in the only other column, and
+/// without one there is the single class `positive`.
+#[derive(Debug, Clone)]
+pub struct Positives {
+    /// The list.
+    pub input: TableInput,
+    /// The key column, of this name in both files.
+    pub key: String,
+    /// The column of the list that holds class names.
+    pub class_column: Option<String>,
+}
+
+/// Width and height in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageSize {
+    /// Columns of pixels.
+    pub width: u32,
+    /// Rows of pixels.
+    pub height: u32,
+}
+
+impl std::fmt::Display for ImageSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}x{}", self.width, self.height)
+    }
+}
+
+/// How [`read_table`](super::read_table) understands a table. The default finds out what it can.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    /// The format; by default what the name says.
+    pub format: Option<InputFormat>,
+    /// The label column; by default one named `label`, `labels`, `class`, `target` or `y`.
+    pub label_column: Option<String>,
+    /// A column that identifies rows: carried through, not a feature.
+    pub id_column: Option<String>,
+    /// Columns that are no features.
+    pub exclude: Vec<String>,
+    /// Columns that are categories even if they look like numbers.
+    pub categorical: Vec<String>,
+    /// What to do with missing values.
+    pub missing: Missing,
+    /// Further texts that stand for a missing value.
+    pub missing_markers: Vec<String>,
+    /// How unlabelled rows are marked.
+    pub convention: LabelConvention,
+    /// A second table with the same columns: the unlabelled pool.
+    pub unlabeled: Option<TableInput>,
+    /// A list of positives among the rows.
+    pub positives: Option<Positives>,
+    /// The labels of an `.npy` array of features, as an array of their own.
+    pub labels: Option<TableInput>,
+    /// The separator of CSV text; by default found in the header line.
+    pub delimiter: Option<u8>,
+    /// The most categories that a column of text may have.
+    pub max_categories: usize,
+    /// Scale images to this size; by default they must all have one size.
+    pub image_size: Option<ImageSize>,
+    /// What the file may ask for.
+    pub limits: Limits,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            label_column: None,
+            id_column: None,
+            exclude: Vec::new(),
+            categorical: Vec::new(),
+            missing: Missing::default(),
+            missing_markers: Vec::new(),
+            convention: LabelConvention::default(),
+            unlabeled: None,
+            positives: None,
+            labels: None,
+            delimiter: None,
+            max_categories: 100,
+            image_size: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Whether the columns of a later table must stand in the order of the schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ColumnOrder {
+    /// They must.
+    #[default]
+    Schema,
+    /// They are matched by name only.
+    Any,
+}
+
+/// What to do with columns that the schema does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtraColumns {
+    /// Refuse them.
+    #[default]
+    Refuse,
+    /// Pass over them.
+    Ignore,
+}
+
+/// How a later table is read with a schema.
+#[derive(Debug, Clone, Default)]
+pub struct EncodeOptions {
+    /// The format; by default what the name says.
+    pub format: Option<InputFormat>,
+    /// Whether the order of columns matters.
+    pub column_order: ColumnOrder,
+    /// What to do with unknown columns.
+    pub extra_columns: ExtraColumns,
+    /// The label column of a held-out table; by default the one of the schema.
+    pub label_column: Option<String>,
+    /// The separator of CSV text; by default found in the header line.
+    pub delimiter: Option<u8>,
+    /// The labels of an `.npy` array of features, as an array of their own.
+    pub labels: Option<TableInput>,
+    /// What the file may ask for.
+    pub limits: Limits,
+}

@@ -1,0 +1,328 @@
+//! Parquet tables, read without Arrow: plain columns, block by block within row groups.
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bytes::Bytes;
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+
+use super::block::{Block, BlockSource, Content, Header, TypedColumn};
+use super::csv::header;
+use super::error::{Result, TableError};
+use super::input::TableInput;
+use super::limits::Limits;
+use super::parquet_pages::check_pages;
+
+/// How many cells a block has, about.
+const BLOCK_CELLS: usize = 1 << 17;
+
+/// A Parquet file.
+pub(super) struct ParquetSource {
+    input: TableInput,
+    file: Reader,
+    header: Header,
+    kinds: Vec<Kind>,
+    row_group: usize,
+    columns: Vec<ColumnReader>,
+    rows_left: usize,
+    next_row: u64,
+}
+
+enum Reader {
+    Disk(SerializedFileReader<File>),
+    Memory(SerializedFileReader<Bytes>),
+}
+
+/// What the numbers of a column mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Plain,
+    Unsigned,
+    /// To be divided by a power of ten.
+    Decimal(i32),
+}
+
+impl Reader {
+    fn file(&self) -> &dyn FileReader {
+        match self {
+            Self::Disk(file) => file,
+            Self::Memory(file) => file,
+        }
+    }
+}
+
+impl ParquetSource {
+    /// Opens a file and checks its columns and the sizes of its pages.
+    pub(super) fn open(input: &TableInput, limits: &Limits) -> Result<Self> {
+        let stored = input.len()?;
+        if stored == 0 {
+            return Err(TableError::Empty {
+                file: input.path().to_path_buf(),
+            });
+        }
+        let damaged = |what: String| input.damaged("parquet", what);
+        let file = if let Some(bytes) = input.memory() {
+            let bytes = Bytes::copy_from_slice(bytes);
+            let reader = contained(|| SerializedFileReader::new(bytes));
+            Reader::Memory(reader.map_err(damaged)?)
+        } else {
+            let file = input.disk()?;
+            let reader = contained(|| SerializedFileReader::new(file));
+            Reader::Disk(reader.map_err(damaged)?)
+        };
+        let metadata = file.file().metadata();
+        let descriptor = metadata.file_metadata().schema_descr();
+        let mut names = Vec::with_capacity(descriptor.num_columns());
+        let mut kinds = Vec::with_capacity(descriptor.num_columns());
+        for column in descriptor.columns() {
+            let name = column.path().string();
+            if column.max_rep_level() > 0 || column.path().parts().len() != 1 {
+                return Err(input.damaged(
+                    "parquet",
+                    format!("column `{name}` is nested\nhint: write it as plain columns"),
+                ));
+            }
+            kinds.push(kind(column).ok_or_else(|| {
+                let kind = column.physical_type();
+                input.damaged(
+                    "parquet",
+                    format!(
+                        "column `{name}` has type {kind}, which is not read\n\
+                             hint: write it as a number or as text"
+                    ),
+                )
+            })?);
+            names.push(name);
+        }
+        if names.is_empty() {
+            return Err(input.damaged("parquet", "it has no columns"));
+        }
+        check_rows(input, metadata, stored, limits)?;
+        check_pages(input, metadata, stored, limits)?;
+        Ok(Self {
+            input: input.clone(),
+            header: header(input.path(), names, limits)?,
+            file,
+            kinds,
+            row_group: 0,
+            columns: Vec::new(),
+            rows_left: 0,
+            next_row: 1,
+        })
+    }
+
+    /// Opens the next row group that has rows; false when there is none.
+    fn advance(&mut self) -> Result<bool> {
+        let damaged = |what: String| self.input.damaged("parquet", what);
+        while self.rows_left == 0 {
+            let file = self.file.file();
+            if self.row_group >= file.num_row_groups() {
+                return Ok(false);
+            }
+            let group = contained(|| file.get_row_group(self.row_group)).map_err(damaged)?;
+            self.rows_left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            self.columns = (0..self.header.columns.len())
+                .map(|column| contained(|| group.get_column_reader(column)).map_err(damaged))
+                .collect::<Result<_>>()?;
+            self.row_group += 1;
+        }
+        Ok(true)
+    }
+}
+
+impl BlockSource for ParquetSource {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn next_block(&mut self) -> Result<Option<Block>> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        let n_columns = self.header.columns.len();
+        let n_rows = self.rows_left.min((BLOCK_CELLS / n_columns).max(16));
+        let mut columns = Vec::with_capacity(n_columns);
+        for (i, reader) in self.columns.iter_mut().enumerate() {
+            let column = read_column(reader, n_rows, self.kinds[i]).map_err(|what| {
+                let name = &self.header.columns[i];
+                self.input
+                    .damaged("parquet", format!("column `{name}`: {what}"))
+            })?;
+            columns.push(column);
+        }
+        self.rows_left -= n_rows;
+        let first = self.next_row;
+        self.next_row += n_rows as u64;
+        Ok(Some(Block {
+            file: self.input.path().to_path_buf(),
+            first,
+            content: Content::Columns { columns, n_rows },
+        }))
+    }
+}
+
+/// What `work` gives, or why it failed. The `parquet` crate checks most of what it reads, but some
+/// damage trips an assertion in it: then the file is damaged, and the program goes on. (The panic
+/// hook still writes its line to standard error.)
+fn contained<T>(
+    work: impl FnOnce() -> std::result::Result<T, ParquetError>,
+) -> std::result::Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(_) => Err("its content contradicts itself".to_owned()),
+    }
+}
+
+/// Refuses more rows than a file of this length can hold in earnest.
+fn check_rows(
+    input: &TableInput,
+    metadata: &ParquetMetaData,
+    stored: u64,
+    limits: &Limits,
+) -> Result<()> {
+    let mut rows = 0u64;
+    for group in metadata.row_groups() {
+        let group_rows = u64::try_from(group.num_rows())
+            .map_err(|_| input.damaged("parquet", "a row group has a negative number of rows"))?;
+        rows = rows.saturating_add(group_rows);
+    }
+    let limit = limits.decompressed_bytes(stored);
+    let bytes = rows.saturating_mul(4);
+    if bytes > limit {
+        return Err(TableError::TooBig {
+            file: input.path().to_path_buf(),
+            what: format!("one column of {rows} rows"),
+            bytes,
+            limit,
+            name: "expansion",
+        });
+    }
+    Ok(())
+}
+
+/// What the values of a column mean; none if they are not read.
+fn kind(column: &parquet::schema::types::ColumnDescriptor) -> Option<Kind> {
+    let whole = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);
+    match column.physical_type() {
+        Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => return None,
+        Physical::BYTE_ARRAY if column.converted_type() == ConvertedType::DECIMAL => return None,
+        _ => {}
+    }
+    let decimal = matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
+        || column.converted_type() == ConvertedType::DECIMAL;
+    if whole && decimal {
+        return Some(Kind::Decimal(column.type_scale()));
+    }
+    let unsigned = matches!(
+        column.converted_type(),
+        ConvertedType::UINT_8
+            | ConvertedType::UINT_16
+            | ConvertedType::UINT_32
+            | ConvertedType::UINT_64
+    );
+    Some(if unsigned {
+        Kind::Unsigned
+    } else {
+        Kind::Plain
+    })
+}
+
+/// The next rows of a column.
+fn read_column(
+    reader: &mut ColumnReader,
+    n_rows: usize,
+    kind: Kind,
+) -> std::result::Result<TypedColumn, String> {
+    let integers = |values: Vec<Option<i64>>| match kind {
+        Kind::Decimal(scale) => TypedColumn::Numbers(
+            values
+                .into_iter()
+                .map(|value| value.map_or(f64::NAN, |v| v as f64 / 10f64.powi(scale)))
+                .collect(),
+        ),
+        _ => TypedColumn::Integers(values),
+    };
+    Ok(match reader {
+        ColumnReader::BoolColumnReader(reader) => {
+            TypedColumn::Texts(spaced(reader, n_rows, |v| {
+                let text: &[u8] = if v { b"true" } else { b"false" };
+                text.into()
+            })?)
+        }
+        ColumnReader::Int32ColumnReader(reader) => integers(spaced(reader, n_rows, |v| {
+            if kind == Kind::Unsigned {
+                i64::from(v as u32)
+            } else {
+                i64::from(v)
+            }
+        })?),
+        ColumnReader::Int64ColumnReader(reader) => integers(spaced(reader, n_rows, |v| {
+            if kind == Kind::Unsigned {
+                i64::try_from(v as u64).unwrap_or(i64::MAX)
+            } else {
+                v
+            }
+        })?),
+        ColumnReader::FloatColumnReader(reader) => numbers(spaced(reader, n_rows, f64::from)?),
+        ColumnReader::DoubleColumnReader(reader) => numbers(spaced(reader, n_rows, |v| v)?),
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            let texts = spaced(reader, n_rows, |v| Box::<[u8]>::from(v.data()))?;
+            let not_text = |text: &Option<Box<[u8]>>| {
+                text.as_ref()
+                    .is_some_and(|text| std::str::from_utf8(text).is_err())
+            };
+            if texts.iter().any(not_text) {
+                return Err("not UTF-8 text".to_owned());
+            }
+            TypedColumn::Texts(texts)
+        }
+        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+            return Err("a type that is not read".to_owned());
+        }
+    })
+}
+
+fn numbers(values: Vec<Option<f64>>) -> TypedColumn {
+    TypedColumn::Numbers(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+}
+
+/// The next rows, nulls in their places.
+fn spaced<T: DataType, V>(
+    reader: &mut ColumnReaderImpl<T>,
+    n_rows: usize,
+    convert: impl Fn(T::T) -> V,
+) -> std::result::Result<Vec<Option<V>>, String> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let (n_read, n_values, n_levels) =
+        contained(|| reader.read_records(n_rows, Some(&mut levels), None, &mut values))?;
+    if n_read != n_rows {
+        return Err("it ends before its last row".to_owned());
+    }
+    // A column without nulls has no levels.
+    if n_values == n_rows {
+        return Ok(values
+            .into_iter()
+            .map(|value| Some(convert(value)))
+            .collect());
+    }
+    if n_levels != n_rows || levels.len() != n_rows {
+        return Err("the numbers of rows and nulls do not agree".to_owned());
+    }
+    let mut values = values.into_iter();
+    levels
+        .into_iter()
+        .map(|level| match level {
+            0 => Ok(None),
+            _ => match values.next() {
+                Some(value) => Ok(Some(convert(value))),
+                None => Err("the numbers of rows and values do not agree".to_owned()),
+            },
+        })
+        .collect()
+}

@@ -1,0 +1,209 @@
+//! A list of positives, to be joined to a table by a key.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::block::for_each_block;
+use super::cell::Markers;
+use super::error::{Result, TableError};
+use super::label_error::LabelError;
+use super::labels::{MAX_LABELS, POSITIVE, canonical};
+use super::limits::Limits;
+use super::near::did_you_mean;
+use super::open::{OpenOptions, open};
+use super::options::Positives;
+use super::place::{At, Place};
+
+/// The listed keys.
+#[derive(Debug)]
+pub(super) struct KeyList {
+    /// The class names, sorted.
+    pub(super) classes: Vec<String>,
+    /// The class of each key.
+    pub(super) keys: BTreeMap<String, usize>,
+}
+
+/// Reads a list.
+pub(super) fn read(list: &Positives, limits: &Limits) -> Result<KeyList> {
+    let path = list.input.path();
+    let named = if path.extension().is_some_and(|extension| extension == "txt") {
+        read_lines(list, limits)?
+    } else {
+        read_columns(list, limits)?
+    };
+    if named.is_empty() {
+        return Err(TableError::NoRows {
+            file: path.to_path_buf(),
+        });
+    }
+    let mut names: Vec<String> = named.values().map(|(class, _)| class.clone()).collect();
+    names.sort();
+    names.dedup();
+    if names.len() > MAX_LABELS {
+        return Err(TableError::Label(LabelError::TooManyClasses {
+            file: path.to_path_buf(),
+            column: list.class_column.clone().unwrap_or_default(),
+            limit: MAX_LABELS,
+        }));
+    }
+    let keys = named
+        .into_iter()
+        .map(|(key, (class, _))| {
+            let class = names.binary_search(&class).unwrap_or_default();
+            (key, class)
+        })
+        .collect();
+    Ok(KeyList {
+        classes: names,
+        keys,
+    })
+}
+
+type Named = BTreeMap<String, (String, At)>;
+
+fn insert(named: &mut Named, file: &Path, key: String, class: String, at: At) -> Result<()> {
+    if let Some((other, first)) = named.get(&key) {
+        if *other == class {
+            return Ok(());
+        }
+        return Err(TableError::Label(LabelError::DuplicateKey {
+            place: Place::new(file, at),
+            key,
+            first: *first,
+            detail: " with another class\nhint: a row can have one class only",
+        }));
+    }
+    named.insert(key, (class, at));
+    Ok(())
+}
+
+/// One key a line.
+fn read_lines(list: &Positives, limits: &Limits) -> Result<Named> {
+    use std::io::BufRead;
+    let input = &list.input;
+    let reader = std::io::BufReader::new(input.open_text(limits)?);
+    let mut named = Named::new();
+    for (i, line) in reader.lines().enumerate() {
+        let line = line.map_err(|source| input.io("read", source))?;
+        let key = line.trim();
+        if !key.is_empty() {
+            let at = At::Line(i as u64 + 1);
+            insert(
+                &mut named,
+                input.path(),
+                key.to_owned(),
+                POSITIVE.to_owned(),
+                at,
+            )?;
+        }
+    }
+    Ok(named)
+}
+
+/// A table with a key column and perhaps a class column.
+fn read_columns(list: &Positives, limits: &Limits) -> Result<Named> {
+    let input = &list.input;
+    let options = OpenOptions {
+        limits: *limits,
+        ..OpenOptions::default()
+    };
+    let mut source = open(input, input.format(None)?, &options)?;
+    let header = source.header().clone();
+    let find = |wanted: &str, role| {
+        header
+            .find(wanted)
+            .ok_or_else(|| TableError::UnknownColumn {
+                file: input.path().to_path_buf(),
+                role,
+                wanted: wanted.to_owned(),
+                hint: did_you_mean(wanted, &header.columns),
+            })
+    };
+    let key = find(&list.key, "key column")?;
+    let class = match &list.class_column {
+        Some(wanted) => Some(find(wanted, "class column of the positives")?),
+        None => match header.columns.len() {
+            1 => None,
+            2 => Some(1 - key),
+            _ => {
+                return Err(input.options(format!(
+                    "which column holds the classes of the positives?\n\
+                     hint: name it, or keep only the key and the class; the columns are {}",
+                    super::near::list(&header.columns)
+                )));
+            }
+        },
+    };
+    let markers = Markers::new(&[]);
+    let mut named = Named::new();
+    for_each_block(
+        source.as_mut(),
+        |block| {
+            let mut rows = Vec::new();
+            block.for_each_row(|row| {
+                let Some(key) = row.cells[key].categorical(&markers) else {
+                    return Err(TableError::Malformed {
+                        place: block.place(row.at),
+                        what: format!("column `{}`: the key is blank", list.key),
+                    });
+                };
+                let name = match class.map(|class| row.cells[class].categorical(&markers)) {
+                    None => POSITIVE.to_owned(),
+                    Some(Some(name)) => canonical(&name),
+                    Some(None) => {
+                        return Err(TableError::Label(LabelError::BlankLabel {
+                            place: block.place(row.at),
+                            column: class.map_or_else(String::new, |c| header.columns[c].clone()),
+                            remedy: "every listed positive needs its class",
+                        }));
+                    }
+                };
+                rows.push((key.into_owned(), name, row.at));
+                Ok(())
+            })?;
+            Ok(rows)
+        },
+        |rows| {
+            rows.into_iter()
+                .try_for_each(|(key, class, at)| insert(&mut named, input.path(), key, class, at))
+        },
+    )?;
+    Ok(named)
+}
+
+/// Checks that every listed key was found in the table, and found once.
+pub(super) fn check_found(
+    list: &Positives,
+    keys: &KeyList,
+    table: &Path,
+    found: &[(String, At)],
+) -> Result<()> {
+    let mut places: BTreeMap<&str, At> = BTreeMap::new();
+    for (key, at) in found {
+        if let Some(first) = places.insert(key, *at) {
+            return Err(TableError::Label(LabelError::DuplicateKey {
+                place: Place::new(table, *at),
+                key: key.clone(),
+                first,
+                detail: ", and the list of positives names it\n\
+                         hint: a key must name one row",
+            }));
+        }
+    }
+    let missing: Vec<&String> = keys
+        .keys
+        .keys()
+        .filter(|key| !places.contains_key(key.as_str()))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(TableError::Label(LabelError::PositivesNotFound {
+        file: list.input.path().to_path_buf(),
+        table: table.to_path_buf(),
+        key: list.key.clone(),
+        missing: missing.len(),
+        listed: keys.keys.len(),
+        examples: missing.into_iter().take(5).cloned().collect(),
+    }))
+}

@@ -1,0 +1,261 @@
+//! Later tables are encoded as the first was.
+
+use std::fmt::Write;
+
+use super::*;
+
+fn schema() -> FeatureSchema {
+    let options = TableOptions {
+        id_column: Some("id".to_owned()),
+        exclude: vec!["note".to_owned()],
+        missing: Missing::Mean,
+        ..TableOptions::default()
+    };
+    let text = "id,weight,colour,note,label\n\
+                a,1,red,n1,x\n\
+                b,2,blue,n2,x\n\
+                c,,red,n3,\n\
+                d,6,,n4,\n";
+    let table = read_table(csv(text), &options).unwrap();
+    assert_eq!(table.features.row(2), [3.0, 0.0, 1.0]);
+    assert_eq!(
+        table.features.row(3),
+        [6.0, 0.0, 1.0],
+        "the most frequent category"
+    );
+    table.schema
+}
+
+#[track_caller]
+fn refused(text: &str, options: &EncodeOptions, parts: &[&str]) {
+    let error = schema().encode(csv(text), options).unwrap_err();
+    let message = error.to_string();
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+}
+
+#[test]
+fn a_schema_is_stored_and_checked_again() {
+    let schema = schema();
+    let stored = serde_json::to_string(&schema).unwrap();
+    let read: FeatureSchema = serde_json::from_str(&stored).unwrap();
+    assert_eq!(read, schema);
+    assert_eq!(
+        read.feature_names(),
+        ["weight", "colour=blue", "colour=red"]
+    );
+    assert_eq!(
+        (read.label_column(), read.id_column()),
+        (Some("label"), Some("id"))
+    );
+    for (from, to, part) in [
+        (
+            "\"version\":1",
+            "\"version\":99",
+            "version 99 is newer than 1",
+        ),
+        (
+            "[\"blue\",\"red\"]",
+            "[\"red\",\"blue\"]",
+            "`colour` is not valid",
+        ),
+        ("[\"blue\",\"red\"]", "[]", "`colour` is not valid"),
+        ("\"vector\":3", "\"vector\":4", "do not make the shape"),
+        ("\"colour\"", "\"weight\"", "two columns have one name"),
+    ] {
+        let error = serde_json::from_str::<FeatureSchema>(&stored.replace(from, to)).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    let extended = stored.replacen('{', "{\"later\":true,", 1);
+    assert_eq!(
+        serde_json::from_str::<FeatureSchema>(&extended).unwrap(),
+        schema
+    );
+}
+
+#[test]
+fn later_rows_are_encoded_the_same_way() {
+    let later = "id,weight,colour\ne,5,blue\nf,,green\ng,NA,green\nh,1,grey\n";
+    let table = schema()
+        .encode(csv(later), &EncodeOptions::default())
+        .unwrap();
+    assert_eq!(
+        table.features.values(),
+        [5.0, 1.0, 0.0, 3.0, 0.0, 0.0, 3.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    );
+    assert_eq!(table.ids.unwrap(), ["e", "f", "g", "h"]);
+    let report = table.report;
+    assert_eq!(report.rows, 4);
+    assert_eq!(report.imputed["weight"], 2);
+    assert_eq!(
+        (report.unseen[0].column.as_str(), report.unseen[0].rows),
+        ("colour", 3)
+    );
+    assert_eq!(report.unseen[0].examples["green"], 2);
+}
+
+#[test]
+fn columns_are_matched_and_explained() {
+    let default = EncodeOptions::default();
+    refused(
+        "id,wieght,colour\ne,5,blue\n",
+        &default,
+        &[
+            "items.csv",
+            "missing: `weight`",
+            "extra: `wieght`",
+            "hint: is it `wieght` for `weight`?",
+        ],
+    );
+    refused(
+        "weight,colour,new\n5,blue,1\n",
+        &default,
+        &["extra: `new`", "hint:"],
+    );
+    refused(
+        "colour,weight\nblue,5\n",
+        &default,
+        &[
+            "feature column 1 is `colour`, the schema has `weight` there",
+            "hint:",
+        ],
+    );
+    let lenient = EncodeOptions {
+        column_order: ColumnOrder::Any,
+        extra_columns: ExtraColumns::Ignore,
+        ..EncodeOptions::default()
+    };
+    let table = schema()
+        .encode(csv("colour,new,note,weight\nred,1,n,5\n"), &lenient)
+        .unwrap();
+    assert_eq!(table.features.values(), [5.0, 0.0, 1.0]);
+    assert_eq!(table.report.ignored, ["new"]);
+    assert_eq!(table.ids, None);
+}
+
+#[test]
+fn bad_cells_are_named() {
+    let default = EncodeOptions::default();
+    refused(
+        "weight,colour\n5,blue\nheavy,red\n",
+        &default,
+        &[
+            "items.csv, line 3, column `weight`: `heavy` is not a number",
+            "hint:",
+        ],
+    );
+    refused(
+        "weight,colour\ninf,red\n",
+        &default,
+        &["line 2, column `weight`", "`inf`"],
+    );
+    refused("weight,colour\n", &default, &["no rows"]);
+    let strict = read("a,label\n1,x\n2,x\n3,\n").unwrap().schema;
+    let error = strict
+        .encode(csv("a\n1\n\n\"\"\n"), &default)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("items.csv, line 4, column `a`: the value is missing\n"),
+        "{error}"
+    );
+}
+
+#[test]
+fn chunks_make_the_whole() {
+    let mut text = "a,b,label\n".to_owned();
+    for i in 0..60_000 {
+        writeln!(
+            text,
+            "{i},{}.25,{}",
+            i * 3 % 1000,
+            if i % 3 == 0 { "x" } else { "" }
+        )
+        .unwrap();
+    }
+    let table = read(&text).unwrap();
+    let mut rows = 0;
+    let mut values = Vec::new();
+    let mut chunks = table
+        .schema
+        .chunks(csv(&text), &EncodeOptions::default())
+        .unwrap();
+    let mut n_chunks = 0;
+    for chunk in &mut chunks {
+        let chunk = chunk.unwrap();
+        assert_eq!(chunk.first_row, rows);
+        rows += chunk.features.n_rows() as u64;
+        values.extend_from_slice(chunk.features.values());
+        n_chunks += 1;
+    }
+    assert!(n_chunks > 2, "{n_chunks}");
+    assert_eq!(chunks.report().rows, 60_000);
+    assert_eq!(values, table.features.values());
+}
+
+#[test]
+fn a_table_is_the_same_on_any_number_of_threads() {
+    let mut text = "a,b,label\n".to_owned();
+    for i in 0..60_000u64 {
+        let b = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        writeln!(
+            text,
+            "{},{}e-3,{}",
+            if i % 7 == 0 { "" } else { "1.5" },
+            b,
+            i % 4
+        )
+        .unwrap();
+    }
+    let options = TableOptions {
+        missing: Missing::Mean,
+        ..TableOptions::default()
+    };
+    let with = |n_threads| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(n_threads)
+            .build()
+            .unwrap();
+        pool.install(|| read_table(csv(&text), &options).unwrap())
+    };
+    let (one, three) = (with(1), with(3));
+    assert_eq!(one.features, three.features);
+    assert_eq!(one.labels, three.labels);
+    assert_eq!(one.schema, three.schema);
+    assert_eq!(one.check, three.check);
+}
+
+#[test]
+fn a_held_out_table_has_true_classes() {
+    let schema = schema();
+    let classes = ["x".to_owned(), "z".to_owned()];
+    let text = "id,weight,colour,label\ne,5,blue,x\nf,6,red,odd\ng,6,red,odd\nh,1,red,none\n";
+    let held_out = read_held_out(csv(text), &schema, &classes, &EncodeOptions::default()).unwrap();
+    assert_eq!(held_out.classes, [0, 2, 2, 2]);
+    assert_eq!(held_out.negative_names.len(), 2);
+    assert_eq!(held_out.negative_names["odd"], 2);
+    assert_eq!(held_out.absent, ["z"]);
+    assert_eq!(held_out.ids.unwrap()[1], "f");
+
+    let blank = "id,weight,colour,label\ne,5,blue,\n";
+    let error =
+        read_held_out(csv(blank), &schema, &classes, &EncodeOptions::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("line 2, column `label`: the label is blank"),
+        "{error}"
+    );
+    let without = "id,weight,colour\ne,5,blue\n";
+    let error =
+        read_held_out(csv(without), &schema, &classes, &EncodeOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no column `label`"), "{error}");
+    let options = EncodeOptions {
+        label_column: Some("truth".to_owned()),
+        ..EncodeOptions::default()
+    };
+    let other = "weight,colour,truth\n5,blue,z\n";
+    let held_out = read_held_out(csv(other), &schema, &classes, &options).unwrap();
+    assert_eq!(held_out.classes, [1]);
+}

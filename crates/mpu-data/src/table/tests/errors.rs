@@ -1,0 +1,294 @@
+//! Each kind of bad table gets a message that names the place and the remedy.
+
+use std::fmt::Write;
+
+use super::*;
+
+#[test]
+fn an_empty_file() {
+    check_message(read(""), &["items.csv: the file is empty", "hint:"]);
+    check_message(read("\n\n  \n"), &["empty"]);
+}
+
+#[test]
+fn a_header_and_no_rows() {
+    check_message(read("a,label\n"), &["items.csv: a header but no rows"]);
+    check_message(read("a,label"), &["no rows"]);
+}
+
+#[test]
+fn one_class_and_nothing_else() {
+    check_message(
+        read("a,label\n1,x\n2,x\n"),
+        &[
+            "every one of the 2 rows has the label `x`",
+            "hint: unlabelled rows",
+        ],
+    );
+}
+
+#[test]
+fn no_unlabeled_rows() {
+    check_message(
+        read("a,label\n1,x\n2,y\n"),
+        &["no row is unlabelled", "`x`, `y`", "hint: say which value"],
+    );
+}
+
+#[test]
+fn all_rows_unlabeled() {
+    check_message(
+        read("a,label\n1,\n2,unknown\n"),
+        &["all 2 rows are unlabelled"],
+    );
+}
+
+#[test]
+fn one_labeled_row() {
+    check_message(
+        read("a,label\n1,\n2,x\n3,\n"),
+        &[
+            "items.csv, line 3",
+            "only labelled row (class `x`)",
+            "hint: label more",
+        ],
+    );
+}
+
+#[test]
+fn a_column_name_twice() {
+    check_message(
+        read("a,b,a,label\n1,2,3,x\n"),
+        &[
+            "column `a` is in the header twice, as columns 1 and 3",
+            "hint: rename",
+        ],
+    );
+}
+
+#[test]
+fn a_ragged_row() {
+    check_message(
+        read("a,b,label\n1,2,x\n\"3\n3\",4,\n1,x\n"),
+        &["items.csv, line 5: 2 cells", "3 columns", "hint:"],
+    );
+    check_message(read("a,label\n1,x,\n"), &["line 2: 3 cells"]);
+}
+
+#[test]
+fn text_that_is_not_utf8() {
+    let input = TableInput::from_bytes("items.csv", b"a,label\n1,x\n2,caf\xe9\n".to_vec());
+    check_message(
+        read_table(input, &TableOptions::default()),
+        &[
+            "items.csv, line 3: not UTF-8 text (byte 0xe9)",
+            "hint: convert",
+        ],
+    );
+}
+
+#[test]
+fn quotes_that_are_wrong() {
+    check_message(
+        read("a,label\n1,x\n\"2,y\n"),
+        &["line 3", "never closed", "hint:"],
+    );
+    check_message(
+        read("a,label\n\"1\"2,x\n"),
+        &["line 2", "closing double quote"],
+    );
+}
+
+#[test]
+fn infinity() {
+    for value in ["inf", "-Infinity", "1e39"] {
+        check_message(
+            read(&format!("a,b,label\n1,2,x\n1,{value},\n")),
+            &["items.csv, line 3, column `b`", value, "finite"],
+        );
+    }
+}
+
+#[test]
+fn missing_values() {
+    for value in ["", "NaN", "NA", "?"] {
+        check_message(
+            read(&format!("a,b,label\n1,2,x\n1,{value},x\n,3,\n")),
+            &[
+                "items.csv, line 3, column `b`",
+                "missing (2 in all)",
+                "hint:",
+                "`mean`",
+            ],
+        );
+    }
+    let options = TableOptions {
+        missing: Missing::Median,
+        ..TableOptions::default()
+    };
+    check_message(
+        read_table(csv("a,b,label\n1,,x\n2,,x\n3,,\n"), &options),
+        &["column `b` has no value in any row", "hint: exclude"],
+    );
+}
+
+#[test]
+fn a_label_column_that_is_not_there() {
+    let options = TableOptions {
+        label_column: Some("knd".to_owned()),
+        ..TableOptions::default()
+    };
+    check_message(
+        read_table(csv("a,kind\n1,x\n"), &options),
+        &[
+            "no column `knd` (wanted as label column)",
+            "did you mean `kind`?",
+        ],
+    );
+    check_message(
+        read("a,kind\n1,x\n"),
+        &["which column holds the labels?", "`a`, `kind`"],
+    );
+}
+
+#[test]
+fn other_columns_that_are_not_there() {
+    let text = "id,a,label\n1,2,x\n";
+    let with = |change: fn(&mut TableOptions)| {
+        let mut options = TableOptions::default();
+        change(&mut options);
+        read_table(csv(text), &options)
+    };
+    check_message(
+        with(|o| o.id_column = Some("ids".into())),
+        &["id column", "`id`"],
+    );
+    check_message(with(|o| o.exclude = vec!["b".into()]), &["excluded column"]);
+    check_message(
+        with(|o| o.categorical = vec!["label".into()]),
+        &["categorical"],
+    );
+    check_message(
+        with(|o| o.id_column = Some("label".into())),
+        &["both for labels"],
+    );
+    check_message(
+        with(|o| o.exclude = vec!["id".into(), "a".into()]),
+        &["no feature column is left"],
+    );
+}
+
+#[test]
+fn lists_of_positives() {
+    let table = "sku,a\np1,1\np2,2\np3,3\np3,4\n";
+    let with = |list: &str, key: &str| {
+        let options = TableOptions {
+            positives: Some(Positives {
+                input: TableInput::from_bytes("found.csv", list.as_bytes()),
+                key: key.to_owned(),
+                class_column: None,
+            }),
+            ..TableOptions::default()
+        };
+        read_table(csv(table), &options)
+    };
+    check_message(
+        with("sku\np1\n", "skv"),
+        &["items.csv", "key column", "`sku`"],
+    );
+    check_message(
+        with("id\np1\n", "sku"),
+        &["found.csv", "key column", "`id`"],
+    );
+    check_message(
+        with("sku\np1\np9\np8\n", "sku"),
+        &[
+            "found.csv: 2 of 3 listed positives are not in column `sku` of items.csv",
+            "`p8`, `p9`",
+        ],
+    );
+    check_message(
+        with("sku\np1\np3\n", "sku"),
+        &["items.csv, line 5", "key `p3` was already at line 4"],
+    );
+    check_message(
+        with("sku,class\np1,x\np1,y\n", "sku"),
+        &["found.csv, line 3", "another class"],
+    );
+    check_message(
+        with("sku,class\np1,\n", "sku"),
+        &["found.csv, line 2", "column `class`"],
+    );
+    check_message(
+        with("sku,a,b\np1,1,2\n", "sku"),
+        &["which column holds the classes"],
+    );
+    check_message(with("sku\n", "sku"), &["found.csv: a header but no rows"]);
+    check_message(with("sku\np1\n", "sku"), &["only labelled row"]);
+}
+
+#[test]
+fn text_among_numbers() {
+    let mut text = "a,label\n".to_owned();
+    for i in 0..200 {
+        writeln!(text, "{i},{}", if i % 2 == 0 { "x" } else { "" }).unwrap();
+    }
+    text.push_str("n.a.,\n");
+    check_message(
+        read(&text),
+        &[
+            "items.csv, line 202, column `a`: `n.a.` is not a number, but 200 other cells are",
+            "hint:",
+        ],
+    );
+    let options = TableOptions {
+        missing: Missing::Mean,
+        missing_markers: vec!["n.a.".to_owned()],
+        ..TableOptions::default()
+    };
+    let table = read_table(csv(&text), &options).unwrap();
+    assert_eq!(table.features.row(200), [99.5]);
+}
+
+#[test]
+fn too_many_categories() {
+    let mut text = "a,label\n".to_owned();
+    for i in 0..200 {
+        writeln!(text, "name {i},{}", if i % 2 == 0 { "x" } else { "" }).unwrap();
+    }
+    check_message(
+        read(&text),
+        &["more than 100 different values in `a`", "hint: exclude"],
+    );
+}
+
+#[test]
+fn too_many_labels() {
+    let mut text = "a,label\n".to_owned();
+    for i in 0..2000 {
+        writeln!(text, "1,c{i}").unwrap();
+    }
+    check_message(
+        read(&text),
+        &[
+            "column `label` has more than 1000",
+            "hint: is it the label column?",
+        ],
+    );
+}
+
+#[test]
+fn formats_that_are_not_known() {
+    let input = TableInput::from_bytes("items.xlsx", b"a".to_vec());
+    check_message(
+        read_table(input, &TableOptions::default()),
+        &[
+            "items.xlsx: the name does not say the format",
+            "hint: name one of csv",
+        ],
+    );
+    check_message(
+        read_table("no/such/file.csv", &TableOptions::default()),
+        &["no/such/file.csv: cannot open"],
+    );
+}

@@ -1,0 +1,184 @@
+//! Random damage: every reader answers with a table or an error, never with a panic.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
+
+use super::make::{bzip2, floats, gzip, npy, npz};
+use super::*;
+use crate::seed::{Seed, Stream};
+
+/// How many damaged files are read in all.
+const MUTATIONS: usize = 100_000;
+
+/// Valid small files. Those that take longer to read get fewer mutations.
+fn valid() -> Vec<(&'static str, Vec<u8>, usize)> {
+    let text =
+        b"id,a,b,label\n1,0.5,red,x\n2,-3e2,\"blue, \"\"x\"\"\",y\n3,,red,\n4,7,red,unknown\n";
+    let sparse = b"1 1:0.5 3:2\n-1 2:1 # c\n2 1:3 3:-1e3\n1 2:2\n";
+    let features = npy(
+        "<f4",
+        "(4, 2)",
+        &floats(&[1.0, 2.0, -1.0, f32::NAN, 2.0, 6.0, 1.0, 8.0]),
+    );
+    let labels = npy("<i2", "(4,)", &[1, 0, 255, 255, 2, 0, 1, 0]);
+    let arrays = [("X.npy", features.clone()), ("y.npy", labels)];
+    #[cfg_attr(
+        not(any(feature = "parquet", feature = "images")),
+        allow(unused_mut, reason = "only those formats are added")
+    )]
+    let mut files = vec![
+        ("a.csv", text.to_vec(), 30),
+        (
+            "a.tsv",
+            String::from_utf8_lossy(text)
+                .replace(',', "\t")
+                .into_bytes(),
+            10,
+        ),
+        ("a.csv.gz", gzip(text), 8),
+        ("a.csv.bz2", bzip2(text), 2),
+        ("a.libsvm", sparse.to_vec(), 15),
+        ("X.npy", features, 10),
+        ("d.npz", npz(&arrays, zip::CompressionMethod::Stored), 5),
+        ("e.npz", npz(&arrays, zip::CompressionMethod::Deflated), 5),
+    ];
+    #[cfg(feature = "parquet")]
+    {
+        use ::parquet::basic::{Compression, GzipLevel};
+        files.push((
+            "a.parquet",
+            make::parquet(Compression::UNCOMPRESSED, false),
+            3,
+        ));
+        files.push(("b.parquet", make::parquet(Compression::SNAPPY, true), 3));
+        files.push((
+            "c.parquet",
+            make::parquet(Compression::GZIP(GzipLevel::default()), false),
+            2,
+        ));
+    }
+    #[cfg(feature = "images")]
+    {
+        files.push((
+            "image.png",
+            make::image(4, true, image::ImageFormat::Png),
+            4,
+        ));
+        files.push((
+            "image.jpg",
+            make::image(4, false, image::ImageFormat::Jpeg),
+            3,
+        ));
+    }
+    files
+}
+
+fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
+    (rng.next_u64() % n.max(1) as u64) as usize
+}
+
+/// Damages a file in one to four places.
+fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
+    const TELLING: [u8; 16] = [
+        0, 1, 0x7f, 0x80, 0xff, b'"', b',', b'\n', b'\r', b':', b'-', b'9', b'e', b'(', b' ', b'\t',
+    ];
+    for _ in 0..=below(rng, 4) {
+        let at = below(rng, bytes.len());
+        match below(rng, 8) {
+            0 | 1 if !bytes.is_empty() => bytes[at] = rng.next_u64() as u8,
+            2 | 3 if !bytes.is_empty() => bytes[at] = TELLING[below(rng, TELLING.len())],
+            4 if !bytes.is_empty() => bytes[at] ^= 1 << below(rng, 8),
+            5 => bytes.truncate(at),
+            6 => {
+                let copy: Vec<u8> = bytes[at..]
+                    .iter()
+                    .take(1 + below(rng, 12))
+                    .copied()
+                    .collect();
+                let to = below(rng, bytes.len() + 1);
+                bytes.splice(to..to, copy);
+            }
+            _ if !bytes.is_empty() => {
+                bytes.remove(at);
+            }
+            _ => bytes.push(rng.next_u64() as u8),
+        }
+    }
+}
+
+/// Reads a damaged file; whatever is understood must hold together.
+fn survive(name: &str, bytes: &[u8]) -> bool {
+    #[cfg(feature = "images")]
+    if name.starts_with("image.") {
+        let shape = crate::Shape::Image {
+            channels: 3,
+            height: 2,
+            width: 2,
+        };
+        let size = Some(ImageSize {
+            width: 2,
+            height: 2,
+        });
+        let limits = Limits {
+            image_pixels: 1 << 16,
+            ..Limits::default()
+        };
+        let mut row = [0.0; 12];
+        let path = std::path::Path::new(name);
+        return super::super::images::decode(path, bytes, &limits, shape, size, &mut row).is_ok();
+    }
+    let is_array = name == "X.npy";
+    let options = TableOptions {
+        missing: Missing::Mean,
+        label_column: is_array.then(|| "x0".to_owned()),
+        limits: Limits {
+            matrix_bytes: 1 << 24,
+            columns: 5000,
+            expansion_free_bytes: 1 << 20,
+            ..Limits::default()
+        },
+        ..TableOptions::default()
+    };
+    let input = TableInput::from_bytes(name, bytes.to_vec());
+    match read_table(&input, &options) {
+        Ok(table) => {
+            assert_eq!(table.features.n_rows(), table.labels.len());
+            assert!(
+                table
+                    .features
+                    .values()
+                    .iter()
+                    .all(|value| value.is_finite())
+            );
+            assert_eq!(
+                table.check.labeled() + table.check.unlabeled,
+                table.check.rows
+            );
+            let again = table.schema.encode(&input, &EncodeOptions::default());
+            assert_eq!(again.unwrap().features, table.features);
+            true
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            false
+        }
+    }
+}
+
+#[test]
+fn damaged_files_are_survived() {
+    let files = valid();
+    let shares: usize = files.iter().map(|(_, _, share)| share).sum();
+    for (index, (name, bytes, share)) in files.iter().enumerate() {
+        assert!(survive(name, bytes), "{name} must be valid");
+        let mut rng = Seed(7).stream_at(Stream::Generate, index as u64);
+        let n = MUTATIONS * share / shares + 1;
+        let mut n_read = 0;
+        for _ in 0..n {
+            let mut damaged = bytes.clone();
+            mutate(&mut damaged, &mut rng);
+            n_read += usize::from(survive(name, &damaged));
+        }
+        assert!(n_read < n, "{name}: damage must be noticed now and then");
+    }
+}

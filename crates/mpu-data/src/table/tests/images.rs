@@ -1,0 +1,172 @@
+//! Folders of images.
+
+use std::path::Path;
+
+use image::ImageFormat::{Jpeg, Png};
+
+use super::make::image;
+use super::*;
+use crate::MpuLabel::{Labeled, Unlabeled};
+use crate::Shape;
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    write(root, "dent/b.png", &image(4, true, Png));
+    write(root, "dent/a.jpg", &image(4, true, Jpeg));
+    write(root, "crack/a.PNG", &image(4, true, Png));
+    write(root, "crack/notes.txt", b"none");
+    write(root, "crack/.hidden", b"none");
+    write(root, "Unlabeled/a.jpeg", &image(4, true, Jpeg));
+    write(root, "Unlabeled/b.png", &image(4, true, Png));
+    folder
+}
+
+#[test]
+fn folders_are_classes() {
+    let folder = folder();
+    let table = read_table(folder.path(), &TableOptions::default()).unwrap();
+    assert_eq!(table.class_names, ["crack", "dent"]);
+    assert_eq!(
+        table.ids.as_ref().unwrap(),
+        &[
+            "Unlabeled/a.jpeg",
+            "Unlabeled/b.png",
+            "crack/a.PNG",
+            "dent/a.jpg",
+            "dent/b.png"
+        ]
+    );
+    assert_eq!(
+        table.labels,
+        [Unlabeled, Unlabeled, Labeled(0), Labeled(1), Labeled(1)]
+    );
+    let shape = Shape::Image {
+        channels: 1,
+        height: 4,
+        width: 4,
+    };
+    assert_eq!(table.features.shape(), shape);
+    assert_eq!(
+        table
+            .check
+            .warnings
+            .iter()
+            .filter(|w| matches!(w, Warning::SkippedFiles { files: 1 }))
+            .count(),
+        1
+    );
+    assert_eq!(table.check.labels.markers[0].rows, 2);
+    assert_eq!(
+        table.check.duplicates.labeled_in_pool, 3,
+        "{:?}",
+        table.check.duplicates
+    );
+
+    // The schema reads later folders, also without classes, and held-out ones.
+    let stored = serde_json::to_string(&table.schema).unwrap();
+    let schema: FeatureSchema = serde_json::from_str(&stored).unwrap();
+    let later = tempfile::tempdir().unwrap();
+    write(later.path(), "z.png", &image(4, false, Png));
+    let encoded = schema
+        .encode(later.path(), &EncodeOptions::default())
+        .unwrap();
+    assert_eq!(encoded.ids.unwrap(), ["z.png"]);
+    let held_out = read_held_out(
+        folder.path(),
+        &schema,
+        &table.class_names,
+        &EncodeOptions::default(),
+    )
+    .unwrap();
+    assert_eq!(held_out.classes, [2, 2, 0, 1, 1]);
+    assert!(held_out.negative_names.contains_key("Unlabeled"));
+    let error = schema
+        .encode(csv("a\n1\n"), &EncodeOptions::default())
+        .unwrap_err();
+    assert!(error.to_string().contains("learned from images"), "{error}");
+}
+
+#[test]
+fn sizes_must_agree_or_be_asked_for() {
+    let folder = folder();
+    write(folder.path(), "dent/c.png", &image(6, false, Png));
+    check_message(
+        read_table(folder.path(), &TableOptions::default()),
+        &["c.png: 6x6 pixels", "have 4x4", "hint:"],
+    );
+    let options = TableOptions {
+        image_size: Some(ImageSize {
+            width: 3,
+            height: 2,
+        }),
+        ..TableOptions::default()
+    };
+    let table = read_table(folder.path(), &options).unwrap();
+    let shape = Shape::Image {
+        channels: 3,
+        height: 2,
+        width: 3,
+    };
+    assert_eq!(
+        (table.features.shape(), table.features.n_rows()),
+        (shape, 6)
+    );
+    assert_eq!(table.features.row(5)[12..], [200.0; 6], "blue comes last");
+    let encoded = table
+        .schema
+        .encode(folder.path(), &EncodeOptions::default())
+        .unwrap();
+    assert_eq!(encoded.features, table.features);
+}
+
+#[test]
+fn bad_folders_are_explained() {
+    let default = TableOptions::default();
+    let empty = tempfile::tempdir().unwrap();
+    check_message(read_table(empty.path(), &default), &["no images"]);
+
+    let folder = folder();
+    write(folder.path(), "dent/huge.png", &image(100, true, Png));
+    let options = TableOptions {
+        limits: Limits {
+            image_pixels: 1 << 10,
+            ..Limits::default()
+        },
+        ..TableOptions::default()
+    };
+    check_message(
+        read_table(folder.path(), &options),
+        &["huge.png", "100x100", "`image-pixels`"],
+    );
+
+    let mut claim = image(4, true, Png);
+    claim[16..20].copy_from_slice(&0x7fff_ffffu32.to_be_bytes());
+    write(folder.path(), "dent/huge.png", &claim);
+    check_message(read_table(folder.path(), &default), &["huge.png"]);
+    write(folder.path(), "dent/huge.png", b"not an image");
+    check_message(
+        read_table(folder.path(), &default),
+        &["huge.png: not a readable PNG or JPEG"],
+    );
+    std::fs::remove_file(folder.path().join("dent/huge.png")).unwrap();
+    write(folder.path(), "stray.png", &image(4, true, Png));
+    check_message(
+        read_table(folder.path(), &default),
+        &["stray.png", "in a folder"],
+    );
+    let options = TableOptions {
+        label_column: Some("a".to_owned()),
+        ..TableOptions::default()
+    };
+    check_message(
+        read_table(folder.path(), &options),
+        &["images have no columns"],
+    );
+}

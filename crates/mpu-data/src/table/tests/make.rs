@@ -1,0 +1,137 @@
+//! Small valid files of each format.
+
+use std::io::Write;
+
+/// An array of format version 1.
+pub(super) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    npy_ordered(descr, "False", shape, data)
+}
+
+pub(super) fn npy_ordered(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    while !(10 + header.len() + 1).is_multiple_of(64) {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+pub(super) fn floats(values: &[f32]) -> Vec<u8> {
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
+}
+
+pub(super) fn npz(arrays: &[(&str, Vec<u8>)], method: zip::CompressionMethod) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(method);
+    for (name, bytes) in arrays {
+        archive.start_file(*name, options).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+pub(super) fn bzip2(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A table of numbers, texts and labels, some of them null.
+#[cfg(feature = "parquet")]
+pub(super) fn parquet(compression: parquet::basic::Compression, version_2: bool) -> Vec<u8> {
+    use std::sync::Arc;
+
+    use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use parquet::file::properties::{WriterProperties, WriterVersion};
+    use parquet::file::writer::SerializedFileWriter;
+
+    let schema = "message items {
+        required int64 id;
+        optional double weight;
+        optional binary colour (UTF8);
+        required boolean used;
+        optional binary label (UTF8);
+    }";
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let version = if version_2 {
+        WriterVersion::PARQUET_2_0
+    } else {
+        WriterVersion::PARQUET_1_0
+    };
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_writer_version(version)
+        .set_column_encoding("id".into(), parquet::basic::Encoding::PLAIN)
+        .build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+    let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
+    for group in 0..2i64 {
+        let mut rows = writer.next_row_group().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        let ids: Vec<i64> = (0..4).map(|i| (1 << 60) + 4 * group + i).collect();
+        column
+            .typed::<Int64Type>()
+            .write_batch(&ids, None, None)
+            .unwrap();
+        column.close().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        let levels = Some(&[1, 1, 0, 1][..]);
+        column
+            .typed::<DoubleType>()
+            .write_batch(&[1.0, 2.0, 6.0], levels, None)
+            .unwrap();
+        column.close().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        let colours = [text("red"), text("blue"), text("red"), text("red")];
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&colours, Some(&[1; 4]), None)
+            .unwrap();
+        column.close().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        column
+            .typed::<BoolType>()
+            .write_batch(&[true, false, true, true], None, None)
+            .unwrap();
+        column.close().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        let labels = [text("x"), text("y")];
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&labels, Some(&[1, 1, 0, 0]), None)
+            .unwrap();
+        column.close().unwrap();
+        rows.close().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+/// A small image of this many pixels a side.
+#[cfg(feature = "images")]
+pub(super) fn image(side: u32, grey: bool, format: image::ImageFormat) -> Vec<u8> {
+    let pixels = image::RgbImage::from_fn(side, side, |x, y| {
+        image::Rgb([(40 * x) as u8, (30 * y) as u8, if grey { 0 } else { 200 }])
+    });
+    let picture = if grey {
+        image::DynamicImage::ImageLuma8(image::DynamicImage::ImageRgb8(pixels).to_luma8())
+    } else {
+        image::DynamicImage::ImageRgb8(pixels)
+    };
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}

@@ -1,0 +1,36 @@
+//! Tests of whole readings: from bytes to a table or a message.
+
+mod check;
+mod csv_reference;
+mod encode;
+mod errors;
+mod formats;
+mod fuzz;
+#[cfg(feature = "images")]
+mod images;
+mod labels;
+mod make;
+mod sizes;
+
+use super::*;
+
+/// CSV text as an input.
+fn csv(text: &str) -> TableInput {
+    TableInput::from_bytes("items.csv", text.as_bytes())
+}
+
+/// Reads CSV text with default options.
+fn read(text: &str) -> Result<MpuTable> {
+    read_table(csv(text), &TableOptions::default())
+}
+
+/// The message of a refused table: it must contain each of `parts`.
+#[track_caller]
+fn check_message(result: Result<MpuTable>, parts: &[&str]) {
+    let error = result.expect_err("the table must be refused");
+    let message = error.to_string();
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+    assert!(!message.ends_with('.'), "{message}");
+}
