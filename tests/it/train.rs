@@ -45,8 +45,17 @@ fn a_run_leaves_a_complete_folder_and_a_table() {
     let output = train(&out, &["--epochs", "3"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(text.contains("test accuracy") && text.contains(&out.display().to_string()), "{text}");
-    for file in ["config.toml", "model.safetensors", "model.json", "metrics.csv", "summary.json"] {
+    assert!(
+        text.contains("test accuracy") && text.contains(&out.display().to_string()),
+        "{text}"
+    );
+    for file in [
+        "config.toml",
+        "model.safetensors",
+        "model.json",
+        "metrics.csv",
+        "summary.json",
+    ] {
         assert!(out.join(file).is_file(), "{file}");
     }
     let metrics = std::fs::read_to_string(out.join("metrics.csv")).unwrap();
@@ -56,7 +65,14 @@ fn a_run_leaves_a_complete_folder_and_a_table() {
     assert!(summary["last"]["test_accuracy"].as_f64().unwrap() > 0.3);
     let leftovers = std::fs::read_dir(&out)
         .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"))
+        .filter(|entry| {
+            entry
+                .as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .ends_with(".part")
+        })
         .count();
     assert_eq!(leftovers, 0);
 }
@@ -67,10 +83,20 @@ fn the_same_configuration_gives_the_same_bits() {
     let folder = |name: &str| dir.path().join(name);
     for method in ["csmpu-abs", "csmpu-exact-nn"] {
         let first = folder(&format!("{method}-1"));
-        let run = train(&first, &["--epochs", "3", "--method", method, "--threads", "1"]);
+        let run = train(
+            &first,
+            &["--epochs", "3", "--method", method, "--threads", "1"],
+        );
         assert!(run.status.success(), "{}", stderr(&run));
         let second = folder(&format!("{method}-2"));
-        assert!(train(&second, &["--epochs", "3", "--method", method, "--threads", "2"]).status.success());
+        assert!(
+            train(
+                &second,
+                &["--epochs", "3", "--method", method, "--threads", "2"]
+            )
+            .status
+            .success()
+        );
         assert_eq!(digest(&first), digest(&second), "one thread and two");
         // From the folder's own resolved configuration.
         let third = folder(&format!("{method}-3"));
@@ -79,7 +105,14 @@ fn the_same_configuration_gives_the_same_bits() {
         assert!(mpu_cli(&["train", &config, "--out", &out]).status.success());
         assert_eq!(digest(&first), digest(&third), "from config.toml");
         let other = folder(&format!("{method}-4"));
-        assert!(train(&other, &["--epochs", "3", "--method", method, "--seed", "7"]).status.success());
+        assert!(
+            train(
+                &other,
+                &["--epochs", "3", "--method", method, "--seed", "7"]
+            )
+            .status
+            .success()
+        );
         assert_ne!(digest(&first), digest(&other), "another seed");
     }
 }
@@ -96,7 +129,11 @@ fn start(out: &Path, extra: &[&str]) -> Child {
 fn wait_for(path: &Path, child: &mut Child) {
     let begun = Instant::now();
     while !path.exists() && child.try_wait().unwrap().is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no {}", path.display());
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "no {}",
+            path.display()
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -113,8 +150,16 @@ fn a_killed_run_resumes_to_the_same_bits() {
     wait_for(&killed.join("checkpoint.safetensors"), &mut child);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(!killed.join("summary.json").exists(), "it was killed before its end");
-    let resumed = mpu_cli(&["train", "--resume", &killed.display().to_string(), "--offline"]);
+    assert!(
+        !killed.join("summary.json").exists(),
+        "it was killed before its end"
+    );
+    let resumed = mpu_cli(&[
+        "train",
+        "--resume",
+        &killed.display().to_string(),
+        "--offline",
+    ]);
     assert!(resumed.status.success(), "{}", stderr(&resumed));
     assert_eq!(digest(&undisturbed), digest(&killed));
     let metrics = |folder: &Path| std::fs::read(folder.join("metrics.csv")).unwrap();
@@ -129,7 +174,13 @@ fn ctrl_c_leaves_a_state_to_resume_from() {
     let mut child = start(&out, &LONG);
     wait_for(&out.join("checkpoint.safetensors"), &mut child);
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
@@ -157,8 +208,15 @@ fn a_sweep_chooses_by_held_out_rows() {
     let summary = summary(&out);
     let rows = summary["sweep"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
-    let chosen: Vec<bool> = rows.iter().map(|row| row["chosen"].as_bool().unwrap()).collect();
-    assert_eq!(chosen, [true, false], "a rate that learns nothing is not chosen: {summary}");
+    let chosen: Vec<bool> = rows
+        .iter()
+        .map(|row| row["chosen"].as_bool().unwrap())
+        .collect();
+    assert_eq!(
+        chosen,
+        [true, false],
+        "a rate that learns nothing is not chosen: {summary}"
+    );
     assert_eq!(summary["lr"], 0.001);
 }
 
@@ -168,11 +226,21 @@ fn divergence_stops_with_advice_and_keeps_the_checkpoint() {
     let out = dir.path().join("run");
     let output = train(
         &out,
-        &["--lr", "1e38", "--loss", "unhinged", "--set", "train.checkpoint-every=1"],
+        &[
+            "--lr",
+            "1e38",
+            "--loss",
+            "unhinged",
+            "--set",
+            "train.checkpoint-every=1",
+        ],
     );
     assert_eq!(output.status.code(), Some(2));
     let message = stderr(&output);
-    assert!(message.contains("diverged") && message.contains("lower learning rate"), "{message}");
+    assert!(
+        message.contains("diverged") && message.contains("lower learning rate"),
+        "{message}"
+    );
     assert!(!out.join("summary.json").exists());
 }
 
@@ -199,23 +267,50 @@ fn what_is_wrong_is_named_and_nothing_is_left_behind() {
         assert!(!out.exists(), "{args:?} left a folder");
     };
     let out = out_name.as_str();
-    check(&["train", "--set", "train.epoch=3", "--out", out], &["epoch", "epochs"]);
-    check(&["train", "--epochs", "0", "--out", out], &["train.epochs is 0"]);
+    check(
+        &["train", "--set", "train.epoch=3", "--out", out],
+        &["epoch", "epochs"],
+    );
+    check(
+        &["train", "--epochs", "0", "--out", out],
+        &["train.epochs is 0"],
+    );
     check(&["train", "--lr", "-1", "--out", out], &["train.lr is -1"]);
-    check(&["train", "--prior", "1.5", "--out", out], &["prior", "1.5"]);
-    check(&["train", "--classes", "9", "--out", out], &["classes", "9"]);
-    check(&["train", "--method", "csmpu", "--out", out], &["csmpu-abs"]);
+    check(
+        &["train", "--prior", "1.5", "--out", out],
+        &["prior", "1.5"],
+    );
+    check(
+        &["train", "--classes", "9", "--out", out],
+        &["classes", "9"],
+    );
+    check(
+        &["train", "--method", "csmpu", "--out", out],
+        &["csmpu-abs"],
+    );
     check(&["train", "--device", "gpu", "--out", out], &["cuda:N"]);
     check(&["train", "no-such.toml", "--out", out], &["no-such.toml"]);
     check(&["train", "--resume", out], &["config.toml"]);
     check(
-        &["train", "--dataset", "mnist", "--offline", "--data-dir", &data_dir, "--out", out],
+        &[
+            "train",
+            "--dataset",
+            "mnist",
+            "--offline",
+            "--data-dir",
+            &data_dir,
+            "--out",
+            out,
+        ],
         &["mnist", "train-images-idx3-ubyte.gz", &data_dir],
     );
     let file = dir.path().join("file");
     std::fs::write(&file, "").unwrap();
     let below = file.join("run").display().to_string();
-    check(&["train", "--epochs", "1", "--offline", "--out", &below], &["making the folder"]);
+    check(
+        &["train", "--epochs", "1", "--offline", "--out", &below],
+        &["making the folder"],
+    );
 }
 
 #[test]
@@ -224,7 +319,11 @@ fn a_folder_with_files_is_not_overwritten() {
     std::fs::write(dir.path().join("precious.txt"), "mine").unwrap();
     let output = train(dir.path(), &["--epochs", "1"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("holds files already"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("holds files already"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
@@ -234,9 +333,17 @@ fn every_configuration_of_the_repository_resolves() {
     let mut n_configs = 0;
     for entry in std::fs::read_dir(configs).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
             let output = mpu_cli(&["show", &path.display().to_string()]);
-            assert!(output.status.success(), "{}: {}", path.display(), stderr(&output));
+            assert!(
+                output.status.success(),
+                "{}: {}",
+                path.display(),
+                stderr(&output)
+            );
             n_configs += 1;
         }
     }
@@ -254,7 +361,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 events = EventAccumulator(sys.argv[1]); events.Reload()
 print(len(events.Scalars('test_accuracy')), events.Scalars('loss')[-1].step)";
     let folder = out.display().to_string();
-    match Command::new("python3").args(["-c", script, &folder]).output() {
+    match Command::new("python3")
+        .args(["-c", script, &folder])
+        .output()
+    {
         Ok(read) if read.status.success() => assert_eq!(stdout(&read).trim(), "3 3"),
         _ => println!("skipped: the Python package tensorboard is not installed"),
     }

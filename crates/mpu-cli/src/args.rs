@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand};
 use mpu_data::source::resolve::{Locations, Network};
 use mpu_data::split::{Protocol, Scenario};
+use mpu_data::table::{InputFormat, Missing};
 use mpu_data::{ClassCount, DatasetId};
 use mpu_loss::Surrogate;
 use mpu_report::Format;
@@ -70,6 +71,13 @@ pub(crate) enum Command {
     /// List, verify and fetch the benchmark datasets.
     #[command(subcommand)]
     Data(Data),
+
+    /// Say what is understood of your own table or images, and what to look at.
+    #[command(after_help = "Examples:
+  mpu-cli check --data items.csv --label-column kind
+  mpu-cli check --data known.csv --unlabeled pool.csv --label-column kind --format json
+  mpu-cli check --data photos/")]
+    Check(Box<Check>),
 
     /// Show what a protocol makes of a dataset: groups, priors, digest.
     #[command(after_help = "Examples:
@@ -289,6 +297,76 @@ pub(crate) struct SplitArgs {
     pub(crate) report: Report,
 }
 
+/// `mpu-cli check`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// The table, or a folder of images with a folder for each class and one named `unlabeled`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: PathBuf,
+
+    /// A held-out table with true labels.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// How a table is to be understood.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TableArgs {
+    /// The format; by default what the file's name says.
+    #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
+    pub(crate) input_format: Option<InputFormat>,
+
+    /// The column with the labels; by default label, labels, class, target or y.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label_column: Option<String>,
+
+    /// A column that identifies rows: carried through, not a feature.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id_column: Option<String>,
+
+    /// Columns that are no features (may be repeated).
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub(crate) exclude: Vec<String>,
+
+    /// Columns that are categories even if they look like numbers (may be repeated).
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub(crate) categorical: Vec<String>,
+
+    /// What to do with missing values: error, mean or median.
+    #[arg(long, value_name = "POLICY", value_parser = missing_parser())]
+    pub(crate) missing: Option<Missing>,
+
+    /// How unlabelled rows are marked: blank, -1, 0 or a word (may be repeated); else found out.
+    #[arg(long, value_name = "MARK", allow_hyphen_values = true)]
+    pub(crate) unlabeled_marker: Vec<String>,
+
+    /// A second table with the same columns: the unlabelled pool.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) unlabeled: Option<PathBuf>,
+
+    /// A list of positives among the rows, joined by --key.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) positives: Option<PathBuf>,
+
+    /// The column that joins --positives, of this name in both files.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) key: Option<String>,
+
+    /// The column of --positives that holds class names.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) positives_class: Option<String>,
+
+    /// The labels of an .npy array, as an array of their own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+}
+
 /// `mpu-cli losses`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Losses {
@@ -344,4 +422,13 @@ fn parse_classes(text: &str) -> Result<ClassCount, String> {
         .parse()
         .map_err(|_| format!("`{text}` is not a whole number"))?;
     ClassCount::new(n).map_err(|error| error.to_string())
+}
+
+fn missing_parser() -> impl TypedValueParser<Value = Missing> {
+    PossibleValuesParser::new(Missing::ALL.map(Missing::slug)).map(|name| {
+        Missing::ALL
+            .into_iter()
+            .find(|policy| policy.slug() == name)
+            .unwrap_or_default()
+    })
 }

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Data(Data::List(list)) => commands::data::list(list),
         Command::Data(Data::Verify(verify)) => commands::data::check(verify),
         Command::Data(Data::Fetch(fetch)) => commands::data::fetch(fetch),
+        Command::Check(check) => commands::check::run(check),
         Command::Split(split) => commands::split::run(split),
         Command::Losses(losses) => commands::losses::run(losses),
     };

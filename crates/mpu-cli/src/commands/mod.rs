@@ -1,5 +1,6 @@
 //! One file a command; each returns what it has to say as text.
 
+pub(crate) mod check;
 pub(crate) mod data;
 pub(crate) mod losses;
 pub(crate) mod show;
