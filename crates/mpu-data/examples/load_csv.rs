@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! cargo run --release -p mpu-data --example load_csv -- items.csv [label-column]
-//! cargo run --release -p mpu-data --example load_csv -- items.csv label stream
+//! cargo run --release -p mpu-data --example load_csv -- items.csv label later.csv
 //! ```
 //!
-//! With `stream`, a schema learned from the file then encodes it chunk by chunk.
+//! With a second file, the schema learned from the first encodes that one chunk by chunk.
 
 #![allow(clippy::print_stdout, reason = "this is a program")]
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let path = args
         .next()
-        .ok_or("usage: load_csv FILE [LABEL-COLUMN] [stream]")?;
+        .ok_or("usage: load_csv FILE [LABEL-COLUMN] [LATER-FILE]")?;
     let options = TableOptions {
         label_column: args.next(),
         ..TableOptions::default()
@@ -31,24 +31,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("seconds {seconds:.3}");
     let sum: f64 = table.features.values().iter().map(|v| f64::from(*v)).sum();
     println!("sum {sum:.3}");
-    if let Some(peak) = peak_bytes() {
-        println!("peak-mb {:.1}", peak / 1e6);
-        println!("peak-over-matrix {:.2}", peak / matrix);
-    }
-    if args.next().as_deref() == Some("stream") {
+    print_peak(matrix);
+    if let Some(later) = args.next() {
         let schema = table.schema.clone();
         drop(table);
         let start = Instant::now();
         let mut rows = 0;
-        for chunk in schema.chunks(path.as_str(), &EncodeOptions::default())? {
+        for chunk in schema.chunks(later.as_str(), &EncodeOptions::default())? {
             rows += chunk?.features.n_rows();
         }
-        println!(
-            "streamed {rows} rows in {:.3} s",
-            start.elapsed().as_secs_f64()
-        );
+        println!("streamed-rows {rows}");
+        println!("seconds {:.3}", start.elapsed().as_secs_f64());
+        print_peak((rows * schema.width() * size_of::<f32>()) as f64);
     }
     Ok(())
+}
+
+fn print_peak(matrix: f64) {
+    if let Some(peak) = peak_bytes() {
+        println!("peak-mb {:.1}", peak / 1e6);
+        println!("peak-over-matrix {:.3}", peak / matrix);
+    }
 }
 
 /// The most memory this process ever held.

@@ -1,5 +1,6 @@
 //! Blocks: some rows of a table, as their reader hands them over, to be worked on in parallel.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -22,6 +23,8 @@ pub(super) struct Header {
     pub(super) delimiter: Option<u8>,
     /// Positions, counted from 1, of columns that had no name and were given one.
     pub(super) unnamed: Vec<usize>,
+    /// Columns of types that are not read, with the name of the type; their cells are missing.
+    pub(super) unread: BTreeMap<usize, String>,
 }
 
 impl Header {
@@ -32,6 +35,7 @@ impl Header {
             image: None,
             delimiter: None,
             unnamed: Vec::new(),
+            unread: BTreeMap::new(),
         }
     }
 

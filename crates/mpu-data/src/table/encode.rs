@@ -11,7 +11,7 @@ use super::error::{Result, TableError};
 use super::fill::check_matrix;
 use super::format::InputFormat;
 use super::input::TableInput;
-use super::layout::{Layout, Role};
+use super::layout::{Layout, Role, check_readable};
 use super::libsvm::Columns;
 use super::near::did_you_mean;
 use super::open::{OpenOptions, open};
@@ -357,6 +357,7 @@ fn open_table(
         options.column_order,
         options.extra_columns,
     )?;
+    check_readable(input, header, &roles)?;
     if truths == Truths::Keep && !roles.contains(&Role::Label) {
         let wanted = layout.label.clone().unwrap_or_else(|| "label".to_owned());
         return Err(TableError::UnknownColumn {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::label_error::LabelError;
-use super::near::{list, shorten};
+use super::near::{differences, list, shorten};
 use super::place::Place;
 
 /// A result of reading the user's own data.
@@ -175,6 +175,22 @@ pub enum TableError {
         place: Place,
         /// The first byte that does not fit.
         byte: u8,
+    },
+
+    /// A column of a type that is not read.
+    #[error(
+        "{}: column `{}` has type {kind}, which is not read\n\
+         hint: exclude it, or write it as a number or as text",
+        file.display(),
+        shorten(column)
+    )]
+    ColumnType {
+        /// The file.
+        file: PathBuf,
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: String,
     },
 
     /// A column that was asked for and is not there.
@@ -368,27 +384,4 @@ pub enum TableError {
 
 fn in_all(total: Option<u64>) -> String {
     total.map_or_else(String::new, |total| format!(" ({total} in all)"))
-}
-
-fn differences(missing: &[(String, Vec<String>)], extra: &[String]) -> String {
-    let mut lines = Vec::new();
-    if !missing.is_empty() {
-        let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
-        lines.push(format!("\nmissing: {}", list(&names)));
-    }
-    if !extra.is_empty() {
-        lines.push(format!("\nextra: {}", list(extra)));
-    }
-    let near: Vec<String> = missing
-        .iter()
-        .filter(|(_, near)| !near.is_empty())
-        .take(3)
-        .map(|(name, near)| format!("{} for `{}`", list(near), shorten(name)))
-        .collect();
-    lines.push(if near.is_empty() {
-        "\nhint: add the missing columns; remove extra ones or have them ignored".to_owned()
-    } else {
-        format!("\nhint: is it {}?", near.join(", "))
-    });
-    lines.concat()
 }

@@ -124,6 +124,19 @@ impl Layout {
     }
 }
 
+/// Refuses a table in which a column that is needed has a type that is not read.
+pub(super) fn check_readable(input: &TableInput, header: &Header, roles: &[Role]) -> Result<()> {
+    let needed = |column: &usize| roles.get(*column).is_some_and(|role| *role != Role::Skip);
+    match header.unread.iter().find(|(column, _)| needed(column)) {
+        None => Ok(()),
+        Some((column, kind)) => Err(TableError::ColumnType {
+            file: input.path().to_path_buf(),
+            column: header.columns[*column].clone(),
+            kind: kind.clone(),
+        }),
+    }
+}
+
 /// The layout of a table for training, from its header and what the user says.
 pub(super) fn learn_layout(
     input: &TableInput,

@@ -71,6 +71,30 @@ pub(super) fn shorten(value: &str) -> String {
     format!("{head}…")
 }
 
+/// Lines that list missing and extra columns, and a `hint:` line.
+pub(super) fn differences(missing: &[(String, Vec<String>)], extra: &[String]) -> String {
+    let mut lines = Vec::new();
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
+        lines.push(format!("\nmissing: {}", list(&names)));
+    }
+    if !extra.is_empty() {
+        lines.push(format!("\nextra: {}", list(extra)));
+    }
+    let near: Vec<String> = missing
+        .iter()
+        .filter(|(_, near)| !near.is_empty())
+        .take(3)
+        .map(|(name, near)| format!("{} for `{}`", list(near), shorten(name)))
+        .collect();
+    lines.push(if near.is_empty() {
+        "\nhint: add the missing columns; remove extra ones or have them ignored".to_owned()
+    } else {
+        format!("\nhint: is it {}?", near.join(", "))
+    });
+    lines.concat()
+}
+
 fn fold(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())

@@ -1,16 +1,18 @@
 //! Parquet tables, read without Arrow: plain columns, block by block within row groups.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
-use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use parquet::basic::{ConvertedType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::ColumnDescriptor;
 
 use super::block::{Block, BlockSource, Content, Header, TypedColumn};
 use super::csv::header;
@@ -46,6 +48,8 @@ enum Kind {
     Unsigned,
     /// To be divided by a power of ten.
     Decimal(i32),
+    /// A type that is neither number nor text, such as a point in time.
+    Unread,
 }
 
 impl Reader {
@@ -80,6 +84,7 @@ impl ParquetSource {
         let descriptor = metadata.file_metadata().schema_descr();
         let mut names = Vec::with_capacity(descriptor.num_columns());
         let mut kinds = Vec::with_capacity(descriptor.num_columns());
+        let mut unread = BTreeMap::new();
         for column in descriptor.columns() {
             let name = column.path().string();
             if column.max_rep_level() > 0 || column.path().parts().len() != 1 {
@@ -88,16 +93,11 @@ impl ParquetSource {
                     format!("column `{name}` is nested\nhint: write it as plain columns"),
                 ));
             }
-            kinds.push(kind(column).ok_or_else(|| {
-                let kind = column.physical_type();
-                input.damaged(
-                    "parquet",
-                    format!(
-                        "column `{name}` has type {kind}, which is not read\n\
-                             hint: write it as a number or as text"
-                    ),
-                )
-            })?);
+            let kind = kind(column);
+            if kind == Kind::Unread {
+                unread.insert(names.len(), type_name(column));
+            }
+            kinds.push(kind);
             names.push(name);
         }
         if names.is_empty() {
@@ -105,9 +105,11 @@ impl ParquetSource {
         }
         check_rows(input, metadata, stored, limits)?;
         check_pages(input, metadata, stored, limits)?;
+        let mut header = header(input.path(), names, limits)?;
+        header.unread = unread;
         Ok(Self {
             input: input.clone(),
-            header: header(input.path(), names, limits)?,
+            header,
             file,
             kinds,
             row_group: 0,
@@ -206,31 +208,48 @@ fn check_rows(
     Ok(())
 }
 
-/// What the values of a column mean; none if they are not read.
-fn kind(column: &parquet::schema::types::ColumnDescriptor) -> Option<Kind> {
+/// What the values of a column mean.
+fn kind(column: &ColumnDescriptor) -> Kind {
+    use ConvertedType as Converted;
     let whole = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);
-    match column.physical_type() {
-        Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => return None,
-        Physical::BYTE_ARRAY if column.converted_type() == ConvertedType::DECIMAL => return None,
-        _ => {}
+    let float = matches!(column.physical_type(), Physical::FLOAT | Physical::DOUBLE);
+    let text = column.physical_type() == Physical::BYTE_ARRAY;
+    match column.converted_type() {
+        Converted::DECIMAL if whole => Kind::Decimal(column.type_scale()),
+        Converted::UINT_8 | Converted::UINT_16 | Converted::UINT_32 | Converted::UINT_64
+            if whole =>
+        {
+            Kind::Unsigned
+        }
+        Converted::INT_8 | Converted::INT_16 | Converted::INT_32 | Converted::INT_64 if whole => {
+            Kind::Plain
+        }
+        Converted::UTF8 | Converted::ENUM | Converted::JSON if text => Kind::Plain,
+        Converted::NONE if column.logical_type_ref().is_none() => {
+            let boolean = column.physical_type() == Physical::BOOLEAN;
+            if whole || float || text || boolean {
+                Kind::Plain
+            } else {
+                Kind::Unread
+            }
+        }
+        _ => Kind::Unread,
     }
-    let decimal = matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
-        || column.converted_type() == ConvertedType::DECIMAL;
-    if whole && decimal {
-        return Some(Kind::Decimal(column.type_scale()));
+}
+
+/// The name of a type for messages.
+fn type_name(column: &ColumnDescriptor) -> String {
+    match (column.logical_type_ref(), column.converted_type()) {
+        (Some(logical), _) => {
+            let name = format!("{logical:?}");
+            let end = name
+                .find(|c: char| !c.is_alphanumeric())
+                .unwrap_or(name.len());
+            name[..end].to_lowercase()
+        }
+        (None, ConvertedType::NONE) => column.physical_type().to_string().to_lowercase(),
+        (None, converted) => converted.to_string().to_lowercase(),
     }
-    let unsigned = matches!(
-        column.converted_type(),
-        ConvertedType::UINT_8
-            | ConvertedType::UINT_16
-            | ConvertedType::UINT_32
-            | ConvertedType::UINT_64
-    );
-    Some(if unsigned {
-        Kind::Unsigned
-    } else {
-        Kind::Plain
-    })
 }
 
 /// The next rows of a column.
@@ -248,6 +267,9 @@ fn read_column(
         ),
         _ => TypedColumn::Integers(values),
     };
+    if kind == Kind::Unread {
+        return Ok(TypedColumn::Numbers(Vec::new()));
+    }
     Ok(match reader {
         ColumnReader::BoolColumnReader(reader) => {
             TypedColumn::Texts(spaced(reader, n_rows, |v| {

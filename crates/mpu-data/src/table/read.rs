@@ -11,7 +11,7 @@ use super::format::InputFormat;
 use super::images_read::read_images;
 use super::input::TableInput;
 use super::labels::{self, ConventionOrigin, LabelCheck, LabelPlan, POSITIVE};
-use super::layout::{Layout, Role, learn_layout};
+use super::layout::{Layout, Role, check_readable, learn_layout};
 use super::learn::{check_values, learn_schema};
 use super::libsvm::LibsvmSource;
 use super::open::{OpenOptions, open};
@@ -109,6 +109,7 @@ impl<'a> Reading<'a> {
         let layout = learn_layout(input, &header, options)?;
         let order = ColumnOrder::Any;
         let roles = layout.roles(input.path(), &header.columns, order, ExtraColumns::Refuse)?;
+        check_readable(input, &header, &roles)?;
         let pool = match pool {
             Some((pool, format)) => {
                 let open_options = OpenOptions {
@@ -118,6 +119,7 @@ impl<'a> Reading<'a> {
                 let header = open(pool, format, &open_options)?.header().clone();
                 let roles =
                     layout.roles(pool.path(), &header.columns, order, ExtraColumns::Refuse)?;
+                check_readable(pool, &header, &roles)?;
                 // Labels of a file of unlabelled rows are not looked at.
                 let roles = roles
                     .into_iter()

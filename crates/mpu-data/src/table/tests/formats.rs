@@ -201,6 +201,7 @@ fn parquet_tables() {
 
     let options = TableOptions {
         id_column: Some("id".to_owned()),
+        exclude: vec!["made".to_owned()],
         missing: Missing::Mean,
         ..TableOptions::default()
     };
@@ -250,4 +251,20 @@ fn parquet_tables() {
             assert_eq!(later.features.values(), [4.0, 0.0, 1.0, 1.0, 0.0]);
         }
     }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_parquet_type_that_is_not_read() {
+    let bytes = make::parquet(::parquet::basic::Compression::SNAPPY, false);
+    check_message(
+        read_table(
+            TableInput::from_bytes("a.parquet", bytes),
+            &TableOptions::default(),
+        ),
+        &[
+            "a.parquet: column `made` has type timestamp",
+            "hint: exclude it",
+        ],
+    );
 }

@@ -130,6 +130,11 @@ fn survive(name: &str, bytes: &[u8]) -> bool {
     let is_array = name == "X.npy";
     let options = TableOptions {
         missing: Missing::Mean,
+        exclude: if name.ends_with("parquet") {
+            vec!["made".to_owned()]
+        } else {
+            Vec::new()
+        },
         label_column: is_array.then(|| "x0".to_owned()),
         limits: Limits {
             matrix_bytes: 1 << 24,

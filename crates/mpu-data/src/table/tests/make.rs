@@ -65,6 +65,7 @@ pub(super) fn parquet(compression: parquet::basic::Compression, version_2: bool)
         optional binary colour (UTF8);
         required boolean used;
         optional binary label (UTF8);
+        required int64 made (TIMESTAMP_MILLIS);
     }";
     let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
     let version = if version_2 {
@@ -113,6 +114,12 @@ pub(super) fn parquet(compression: parquet::basic::Compression, version_2: bool)
         column
             .typed::<ByteArrayType>()
             .write_batch(&labels, Some(&[1, 1, 0, 0]), None)
+            .unwrap();
+        column.close().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        column
+            .typed::<Int64Type>()
+            .write_batch(&ids, None, None)
             .unwrap();
         column.close().unwrap();
         rows.close().unwrap();
