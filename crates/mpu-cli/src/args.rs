@@ -110,7 +110,7 @@ pub(crate) struct Train {
     classes: Option<usize>,
 
     /// The share of negatives in the pool.
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with = "resume", allow_negative_numbers = true)]
     prior: Option<f64>,
 
     /// The method.
@@ -126,7 +126,7 @@ pub(crate) struct Train {
     epochs: Option<usize>,
 
     /// The learning rate.
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with = "resume", allow_negative_numbers = true)]
     lr: Option<f64>,
 
     /// Rows of a batch.

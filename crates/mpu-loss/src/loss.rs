@@ -84,11 +84,16 @@ pub struct Loss {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
+    #[serde(default = "usual")]
     surrogate: Surrogate,
     #[serde(default = "unit")]
     gamma: f64,
     #[serde(default)]
     form: Form,
+}
+
+fn usual() -> Surrogate {
+    Loss::default().surrogate
 }
 
 fn unit() -> f64 {

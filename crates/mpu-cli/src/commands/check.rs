@@ -21,7 +21,11 @@ struct HeldOutCheck {
 }
 
 pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
-    let options = args.table.options()?;
+    let mut options = args.table.options()?;
+    // A check lists gaps rather than stopping at the first.
+    if args.table.missing.is_none() {
+        options.missing = Missing::Mean;
+    }
     let table = read_table(TableInput::file(&args.data), &options)?;
     let held_out = match &args.test {
         None => None,
@@ -174,6 +178,13 @@ fn describe(
             ]);
         }
         text += &rendered(&columns)?;
+    }
+    if check.missing() > 0 {
+        let missing = check.missing();
+        let _ = writeln!(
+            text,
+            "missing values: {missing}; for training choose --missing mean or median"
+        );
     }
     let _ = writeln!(
         text,
