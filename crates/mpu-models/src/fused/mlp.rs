@@ -2,7 +2,7 @@
 
 use super::moments::{Moments, NormPlace, Statistics};
 use crate::kernels::isa::Isa;
-use crate::kernels::matmul::{Mat, matmul};
+use crate::kernels::matmul::{Mat, Multiplier};
 use crate::kernels::rows;
 use crate::spec::MlpSpec;
 use crate::threads::Threads;
@@ -56,6 +56,7 @@ pub(super) struct MlpWorkspace {
     head: LinearPlace,
     isa: Isa,
     threads: Threads,
+    multiplier: Multiplier,
     /// Gradients of two neighbouring layers: `n × the widest`.
     slope: Vec<f32>,
     next_slope: Vec<f32>,
@@ -103,6 +104,7 @@ impl MlpWorkspace {
             head,
             isa,
             threads,
+            multiplier: Multiplier::new(isa, threads),
             slope: vec![0.0; max_rows * widest],
             next_slope: vec![0.0; max_rows * widest],
             sums: vec![0.0; max_rows.div_ceil(BLOCK_ROWS) * 2 * widest.max(spec.outputs)],
@@ -129,7 +131,7 @@ impl MlpWorkspace {
             let input_mat = Mat::new(input, n, linear.inputs);
             match &mut statistics {
                 Statistics::Running(buffers) => {
-                    matmul(input_mat, weight, normal, threads);
+                    self.multiplier.multiply(input_mat, weight, normal);
                     layer.moments.recall(layer.norm, trainable, buffers);
                     let Moments { scale, shift, .. } = &layer.moments;
                     let blocks = normal.chunks_mut(BLOCK_ROWS * width);
@@ -138,7 +140,7 @@ impl MlpWorkspace {
                     });
                 }
                 Statistics::Batch(buffers) => {
-                    matmul(input_mat, weight, active, threads);
+                    self.multiplier.multiply(input_mat, weight, active);
                     let blocks = active.chunks_mut(BLOCK_ROWS * width);
                     threads.for_each(blocks.zip(sums_of(&mut self.sums, width)), |(z, sums)| {
                         let (mean, deviation) = sums.split_at_mut(width);
@@ -165,12 +167,8 @@ impl MlpWorkspace {
             input = normal;
         }
         let weight = self.head.weight(trainable).t();
-        matmul(
-            Mat::new(input, n, self.head.inputs),
-            weight,
-            logits,
-            threads,
-        );
+        self.multiplier
+            .multiply(Mat::new(input, n, self.head.inputs), weight, logits);
         rows::bias_add(isa, logits, self.head.bias(trainable));
     }
 
@@ -192,12 +190,14 @@ impl MlpWorkspace {
             .map_or(x, |layer| &layer.normal[..n * head.inputs]);
         let d = Mat::new(dlogits, n, head.outputs);
         let input = Mat::new(input, n, head.inputs);
-        matmul(d.t(), input, &mut gradient[head.weight_range()], threads);
+        self.multiplier
+            .multiply(d.t(), input, &mut gradient[head.weight_range()]);
         let bias = &mut gradient[head.bias_range()];
         bias.fill(0.0);
         rows::sum(isa, dlogits, bias);
         if !self.hidden.is_empty() {
-            matmul(d, head.weight(trainable), &mut self.slope, threads);
+            self.multiplier
+                .multiply(d, head.weight(trainable), &mut self.slope);
         }
 
         for index in (0..self.hidden.len()).rev() {
@@ -249,9 +249,11 @@ impl MlpWorkspace {
                 .map_or(x, |layer| &layer.normal[..n * linear.inputs]);
             let d = Mat::new(slope, n, width);
             let input = Mat::new(input, n, linear.inputs);
-            matmul(d.t(), input, &mut gradient[linear.weight_range()], threads);
+            self.multiplier
+                .multiply(d.t(), input, &mut gradient[linear.weight_range()]);
             if index > 0 {
-                matmul(d, linear.weight(trainable), &mut self.next_slope, threads);
+                self.multiplier
+                    .multiply(d, linear.weight(trainable), &mut self.next_slope);
                 std::mem::swap(&mut self.slope, &mut self.next_slope);
             }
         }

@@ -1,7 +1,8 @@
 //! The matrix products of a training step and nothing else: what the step is measured against.
 
 use crate::error::{Error, Result};
-use crate::kernels::matmul::{Mat, matmul};
+use crate::kernels::isa::Isa;
+use crate::kernels::matmul::{Mat, Multiplier};
 use crate::spec::{BlockShape, ModelSpec, PLANES};
 use crate::threads::Threads;
 
@@ -17,7 +18,7 @@ pub struct Products {
     a: Vec<f32>,
     b: Vec<f32>,
     out: Vec<f32>,
-    threads: Threads,
+    multiplier: Multiplier,
 }
 
 /// `repeat` times `rows × depth` by `depth × cols`.
@@ -90,7 +91,7 @@ impl Products {
             b: ramp(longest(|p| p.depth * p.cols)),
             out: vec![0.0; longest(|p| p.rows * p.cols)],
             list,
-            threads,
+            multiplier: Multiplier::new(Isa::detect(), threads),
         })
     }
 
@@ -119,7 +120,7 @@ impl Products {
                 ),
             };
             for _ in 0..repeat {
-                matmul(a, b, &mut self.out, self.threads);
+                self.multiplier.multiply(a, b, &mut self.out);
             }
         }
     }

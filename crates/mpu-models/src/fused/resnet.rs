@@ -13,7 +13,7 @@ use self::layer::{Join, Layer, LayerList, interleave, summarize};
 use super::filter::ImageSize;
 use super::moments::{Statistics, fold};
 use crate::kernels::isa::Isa;
-use crate::kernels::matmul::{Mat, matmul};
+use crate::kernels::matmul::{Mat, Multiplier};
 use crate::kernels::rows;
 use crate::spec::{BlockShape, PLANES, ResNetSpec};
 use crate::threads::Threads;
@@ -61,6 +61,7 @@ pub(super) struct ResNetWorkspace {
     outputs: usize,
     isa: Isa,
     threads: Threads,
+    multiplier: Multiplier,
 }
 
 impl ResNetWorkspace {
@@ -127,6 +128,7 @@ impl ResNetWorkspace {
             outputs: spec.outputs,
             isa,
             threads,
+            multiplier: Multiplier::new(isa, threads),
         }
     }
 
@@ -155,12 +157,8 @@ impl ResNetWorkspace {
         let (inputs, outputs) = (PLANES[2], self.outputs);
         let (weight, bias) = trainable[self.head..].split_at(inputs * outputs);
         let pooled = Mat::new(&self.pooled, n, inputs);
-        matmul(
-            pooled,
-            Mat::new(weight, outputs, inputs).t(),
-            logits,
-            self.threads,
-        );
+        self.multiplier
+            .multiply(pooled, Mat::new(weight, outputs, inputs).t(), logits);
         rows::bias_add(self.isa, logits, &bias[..outputs]);
     }
 
