@@ -91,9 +91,10 @@ impl Params {
                 Role::Scale | Role::RunningVar => 1.0,
                 _ => 0.0,
             };
-            let block = match entry.role.is_trainable() {
-                true => &mut params.trainable,
-                false => &mut params.buffers,
+            let block = if entry.role.is_trainable() {
+                &mut params.trainable
+            } else {
+                &mut params.buffers
             };
             block.resize(block.len() + entry.n_values(), value);
         }

@@ -337,7 +337,7 @@ mod tests {
                     filter.forward(&pad(input, &x), &mut y);
                     let mut want = vec![0.0; y.len()];
                     visit(&filter, |xi, yi, wi| {
-                        want[yi] += w[wi] as f64 * x[xi] as f64
+                        want[yi] += w[wi] as f64 * x[xi] as f64;
                     });
                     close(&y, &want);
 
@@ -349,7 +349,7 @@ mod tests {
                     filter.unpack(parts.iter().map(Vec::as_slice), &mut dw);
                     let mut want = vec![0.0; dw.len()];
                     visit(&filter, |xi, yi, wi| {
-                        want[wi] += 2.0 * d[yi] as f64 * x[xi] as f64
+                        want[wi] += 2.0 * d[yi] as f64 * x[xi] as f64;
                     });
                     close(&dw, &want);
 

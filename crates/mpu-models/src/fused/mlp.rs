@@ -2,14 +2,10 @@
 
 use super::moments::{Moments, NormPlace, Statistics};
 use crate::kernels::isa::Isa;
-use crate::kernels::matmul::{Mat, Multiplier};
+use crate::kernels::matmul::{BLOCK_ROWS, Mat, Multiplier};
 use crate::kernels::rows;
 use crate::spec::MlpSpec;
 use crate::threads::Threads;
-
-/// Rows whose statistics are taken together: a block of 300 columns stays in the second cache.
-/// Fixed, because it decides the order of sums.
-const BLOCK_ROWS: usize = 64;
 
 /// One linear layer and where its parameters lie.
 #[derive(Debug, Clone, Copy)]
@@ -64,11 +60,6 @@ pub(super) struct MlpWorkspace {
     sums: Vec<f32>,
 }
 
-/// A block of `width` columns and two sums for each.
-fn sums_of(sums: &mut [f32], width: usize) -> std::slice::ChunksExactMut<'_, f32> {
-    sums.chunks_exact_mut(2 * width)
-}
-
 impl MlpWorkspace {
     pub(super) fn new(spec: &MlpSpec, max_rows: usize, isa: Isa, threads: Threads) -> Self {
         let (mut inputs, mut trainable, mut buffer) = (spec.inputs, 0, 0);
@@ -120,56 +111,52 @@ impl MlpWorkspace {
         logits: &mut [f32],
     ) {
         let n = logits.len() / self.head.outputs;
-        let (isa, threads) = (self.isa, self.threads);
         let mut input = x;
         for layer in &mut self.hidden {
-            let (width, linear) = (layer.linear.outputs, layer.linear);
-            let active = &mut layer.active[..n * width];
-            let normal = &mut layer.normal[..n * width];
-            let bias = linear.bias(trainable);
-            let weight = linear.weight(trainable).t();
-            let input_mat = Mat::new(input, n, linear.inputs);
+            let weight = layer.linear.weight(trainable).t();
+            let input_rows = Mat::new(input, n, layer.linear.inputs);
             match &mut statistics {
                 Statistics::Running(buffers) => {
-                    self.multiplier.multiply(input_mat, weight, normal);
                     layer.moments.recall(layer.norm, trainable, buffers);
                     let Moments { scale, shift, .. } = &layer.moments;
-                    let blocks = normal.chunks_mut(BLOCK_ROWS * width);
-                    threads.for_each(blocks, |z| {
-                        rows::bias_relu_affine(isa, z, bias, scale, shift)
-                    });
+                    let bias = layer.linear.bias(trainable);
+                    let parts = std::iter::repeat(());
+                    self.multiplier.multiply_then(
+                        input_rows,
+                        weight,
+                        &mut layer.normal,
+                        parts,
+                        |z, ()| {
+                            rows::bias_relu_affine(self.isa, z, bias, scale, shift);
+                        },
+                    );
                 }
                 Statistics::Batch(buffers) => {
-                    self.multiplier.multiply(input_mat, weight, active);
-                    let blocks = active.chunks_mut(BLOCK_ROWS * width);
-                    threads.for_each(blocks.zip(sums_of(&mut self.sums, width)), |(z, sums)| {
-                        let (mean, deviation) = sums.split_at_mut(width);
-                        let share = (width as f32) / (z.len() as f32);
-                        mean.fill(0.0);
-                        deviation.fill(0.0);
-                        rows::bias_relu_sum(isa, z, bias, mean);
-                        mean.iter_mut().for_each(|mean| *mean *= share);
-                        rows::squared_deviation(isa, z, mean, deviation);
-                    });
-                    let counts = (0..n)
-                        .step_by(BLOCK_ROWS)
-                        .map(|first| BLOCK_ROWS.min(n - first));
+                    let (isa, width) = (self.isa, layer.linear.outputs);
+                    let bias = layer.linear.bias(trainable);
+                    let parts = self.sums.chunks_exact_mut(2 * width);
+                    self.multiplier.multiply_then(
+                        input_rows,
+                        weight,
+                        &mut layer.active,
+                        parts,
+                        |z, sums| {
+                            activate(isa, z, bias, sums);
+                        },
+                    );
+                    let starts = (0..n).step_by(BLOCK_ROWS);
+                    let counts = starts.map(|first| BLOCK_ROWS.min(n - first));
                     let parts = counts.zip(self.sums.chunks_exact(2 * width));
-                    layer.moments.settle(layer.norm, trainable, buffers, parts);
-                    let Moments { scale, shift, .. } = &layer.moments;
-                    let blocks = active.chunks(BLOCK_ROWS * width);
-                    let outs = normal.chunks_mut(BLOCK_ROWS * width);
-                    threads.for_each(blocks.zip(outs), |(x, out)| {
-                        rows::affine(isa, x, scale, shift, out);
-                    });
+                    layer.moments.settle(layer.norm, trainable, buffers, &parts);
+                    layer.normalize(isa, self.threads, n);
                 }
             }
-            input = normal;
+            input = &layer.normal;
         }
         let weight = self.head.weight(trainable).t();
-        self.multiplier
-            .multiply(Mat::new(input, n, self.head.inputs), weight, logits);
-        rows::bias_add(isa, logits, self.head.bias(trainable));
+        let input = Mat::new(input, n, self.head.inputs);
+        self.multiplier.multiply(input, weight, logits);
+        rows::bias_add(self.isa, logits, self.head.bias(trainable));
     }
 
     /// The gradient of every parameter, from that of the scores of the last forward pass.
@@ -180,82 +167,108 @@ impl MlpWorkspace {
         dlogits: &[f32],
         gradient: &mut [f32],
     ) {
-        let (isa, threads, head) = (self.isa, self.threads, self.head);
-        let n = dlogits.len() / head.outputs;
-
-        // The head.
-        let input = self
-            .hidden
-            .last()
-            .map_or(x, |layer| &layer.normal[..n * head.inputs]);
-        let d = Mat::new(dlogits, n, head.outputs);
-        let input = Mat::new(input, n, head.inputs);
-        self.multiplier
-            .multiply(d.t(), input, &mut gradient[head.weight_range()]);
-        let bias = &mut gradient[head.bias_range()];
+        let n = dlogits.len() / self.head.outputs;
+        let bias = &mut gradient[self.head.bias_range()];
         bias.fill(0.0);
-        rows::sum(isa, dlogits, bias);
-        if !self.hidden.is_empty() {
-            self.multiplier
-                .multiply(d, head.weight(trainable), &mut self.slope);
-        }
-
+        rows::sum(self.isa, dlogits, bias);
+        self.linear_backward(self.hidden.len(), trainable, x, Some(dlogits), gradient);
         for index in (0..self.hidden.len()).rev() {
-            let (before, from) = self.hidden.split_at_mut(index);
-            let layer = &mut from[0];
-            let (width, linear) = (layer.linear.outputs, layer.linear);
-            let slope = &mut self.slope[..n * width];
-            let active = &layer.active[..n * width];
-
-            // Back through the normalisation: two sums over the batch, then one pass.
-            let mean = &layer.moments.wide_mean;
-            let blocks = slope
-                .chunks(BLOCK_ROWS * width)
-                .zip(active.chunks(BLOCK_ROWS * width));
-            threads.for_each(
-                blocks.zip(sums_of(&mut self.sums, width)),
-                |((dy, r), sums)| {
-                    sums.fill(0.0);
-                    let (sum, product) = sums.split_at_mut(width);
-                    rows::norm_sums(isa, dy, r, mean, sum, product);
-                },
-            );
-            let n_blocks = n.div_ceil(BLOCK_ROWS);
-            let parts = self.sums.chunks_exact(2 * width).take(n_blocks);
-            layer
-                .moments
-                .turn(layer.norm, trainable, gradient, n, parts);
-            let k = layer.moments.backward();
-            let blocks = slope
-                .chunks_mut(BLOCK_ROWS * width)
-                .zip(active.chunks(BLOCK_ROWS * width));
-            threads.for_each(
-                blocks.zip(sums_of(&mut self.sums, width)),
-                |((dy, r), sums)| {
-                    let sum = &mut sums[..width];
-                    sum.fill(0.0);
-                    rows::norm_relu_backward(isa, dy, r, k, sum);
-                },
-            );
-            let bias = &mut gradient[linear.bias_range()];
-            bias.fill(0.0);
-            for sums in self.sums.chunks_exact(2 * width).take(n_blocks) {
-                rows::sum(isa, &sums[..width], bias);
-            }
-
-            // Back through the linear layer; nobody asks for the gradient of the input itself.
-            let input = before
-                .last()
-                .map_or(x, |layer| &layer.normal[..n * linear.inputs]);
-            let d = Mat::new(slope, n, width);
-            let input = Mat::new(input, n, linear.inputs);
-            self.multiplier
-                .multiply(d.t(), input, &mut gradient[linear.weight_range()]);
-            if index > 0 {
-                self.multiplier
-                    .multiply(d, linear.weight(trainable), &mut self.next_slope);
-                std::mem::swap(&mut self.slope, &mut self.next_slope);
-            }
+            self.hidden_backward(index, n, trainable, gradient);
+            self.linear_backward(index, trainable, x, None, gradient);
         }
     }
+
+    /// Back through linear layer number `index`, from the gradient of its outcome (`dlogits` for
+    /// the last one, else `slope`): its weights; and unless it is the first, whose input nobody
+    /// asks the gradient of, the gradient of its input into `slope`, with the two sums that the
+    /// normalisation before it needs.
+    fn linear_backward(
+        &mut self,
+        index: usize,
+        trainable: &[f32],
+        x: &[f32],
+        dlogits: Option<&[f32]>,
+        gradient: &mut [f32],
+    ) {
+        let linear = self
+            .hidden
+            .get(index)
+            .map_or(self.head, |layer| layer.linear);
+        let before = index.checked_sub(1).map(|before| &self.hidden[before]);
+        let input = before.map_or(x, |layer| &layer.normal);
+        let n = x.len()
+            / self
+                .hidden
+                .first()
+                .map_or(self.head, |layer| layer.linear)
+                .inputs;
+        let d = Mat::new(dlogits.unwrap_or(&self.slope), n, linear.outputs);
+        let weight = &mut gradient[linear.weight_range()];
+        self.multiplier
+            .multiply(d.t(), Mat::new(input, n, linear.inputs), weight);
+        let Some(before) = before else { return };
+        let (isa, width, mean) = (self.isa, linear.inputs, &before.moments.wide_mean);
+        let active = before.active[..n * width].chunks(BLOCK_ROWS * width);
+        let parts = active.zip(self.sums.chunks_exact_mut(2 * width));
+        let weight = linear.weight(trainable);
+        self.multiplier
+            .multiply_then(d, weight, &mut self.next_slope, parts, |dy, (r, sums)| {
+                sums.fill(0.0);
+                let (sum, product) = sums.split_at_mut(width);
+                rows::norm_sums(isa, dy, r, mean, sum, product);
+            });
+        std::mem::swap(&mut self.slope, &mut self.next_slope);
+    }
+
+    /// Back through the normalisation and the ReLU of a hidden layer, in place in `slope`.
+    fn hidden_backward(&mut self, index: usize, n: usize, trainable: &[f32], gradient: &mut [f32]) {
+        let layer = &mut self.hidden[index];
+        let (isa, width, norm) = (self.isa, layer.linear.outputs, layer.norm);
+        let n_blocks = n.div_ceil(BLOCK_ROWS);
+        let parts = self.sums.chunks_exact(2 * width).take(n_blocks);
+        layer.moments.turn(norm, trainable, gradient, n, &parts);
+        let k = layer.moments.backward();
+        let slope = self.slope[..n * width].chunks_mut(BLOCK_ROWS * width);
+        let active = layer.active[..n * width].chunks(BLOCK_ROWS * width);
+        let sums = self.sums.chunks_exact_mut(2 * width);
+        self.threads
+            .for_each(slope.zip(active).zip(sums), |((dy, r), sums)| {
+                let sum = &mut sums[..width];
+                sum.fill(0.0);
+                rows::norm_relu_backward(isa, dy, r, k, sum);
+            });
+        let bias = &mut gradient[layer.linear.bias_range()];
+        bias.fill(0.0);
+        for sums in self.sums.chunks_exact(2 * width).take(n_blocks) {
+            rows::sum(isa, &sums[..width], bias);
+        }
+    }
+}
+
+impl Hidden {
+    /// The normalised activations of `n` rows.
+    fn normalize(&mut self, isa: Isa, threads: Threads, n: usize) {
+        let width = self.linear.outputs;
+        let Moments { scale, shift, .. } = &self.moments;
+        let active = self.active[..n * width].chunks(BLOCK_ROWS * width);
+        let normal = self.normal[..n * width].chunks_mut(BLOCK_ROWS * width);
+        threads.for_each(active.zip(normal), |(x, out)| {
+            rows::affine(isa, x, scale, shift, out);
+        });
+    }
+}
+
+/// Adds the bias to a block of rows and cuts at zero; `sums` becomes the means of the columns and
+/// their summed squared deviations.
+fn activate(isa: Isa, z: &mut [f32], bias: &[f32], sums: &mut [f32]) {
+    let width = bias.len();
+    let (mean, deviation) = sums.split_at_mut(width);
+    let share = width as f32 / z.len() as f32;
+    mean.fill(0.0);
+    deviation.fill(0.0);
+    rows::bias_relu_sum(isa, z, bias, mean);
+    for mean in mean.iter_mut() {
+        *mean *= share;
+    }
+    rows::squared_deviation(isa, z, mean, deviation);
 }

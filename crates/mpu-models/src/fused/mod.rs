@@ -10,7 +10,7 @@ mod moments;
 mod products;
 mod resnet;
 
-pub use self::products::Products;
+pub use self::products::{Engine, Products};
 
 use self::mlp::MlpWorkspace;
 use self::moments::Statistics;

@@ -21,6 +21,15 @@ pub struct Products {
     multiplier: Multiplier,
 }
 
+/// Whose matrix product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// The one the step itself uses on this processor.
+    Step,
+    /// The `gemm` crate's.
+    Gemm,
+}
+
 /// `repeat` times `rows × depth` by `depth × cols`.
 #[derive(Debug, Clone, Copy)]
 struct Product {
@@ -41,7 +50,7 @@ enum Order {
 
 impl Products {
     /// The products of a step on a batch of `n_rows` rows.
-    pub fn new(spec: &ModelSpec, n_rows: usize, threads: Threads) -> Result<Self> {
+    pub fn new(spec: &ModelSpec, n_rows: usize, threads: Threads, engine: Engine) -> Result<Self> {
         spec.check()?;
         if n_rows == 0 {
             return Err(Error::BatchSize {
@@ -91,7 +100,10 @@ impl Products {
             b: ramp(longest(|p| p.depth * p.cols)),
             out: vec![0.0; longest(|p| p.rows * p.cols)],
             list,
-            multiplier: Multiplier::new(Isa::detect(), threads),
+            multiplier: match engine {
+                Engine::Step => Multiplier::new(Isa::detect(), threads),
+                Engine::Gemm => Multiplier::by_crate(threads),
+            },
         })
     }
 
@@ -163,12 +175,19 @@ mod tests {
 
     #[test]
     fn the_operations_are_those_of_the_step() {
-        let mut mlp = Products::new(&ModelSpec::mlp5(784, 4), 512, Threads::ONE).unwrap();
+        let mut mlp =
+            Products::new(&ModelSpec::mlp5(784, 4), 512, Threads::ONE, Engine::Step).unwrap();
         let forward = 784 * 300 + 3 * 300 * 300 + 300 * 4;
         assert_eq!(mlp.flops(), 2.0 * 512.0 * (3 * forward - 784 * 300) as f64);
         mlp.run();
         // 40.6 million products forward in ResNet-20; the first layer's 0.44 million once less.
-        let net = Products::new(&ModelSpec::resnet20(3, 32, 32, 10), 1, Threads::ONE).unwrap();
+        let net = Products::new(
+            &ModelSpec::resnet20(3, 32, 32, 10),
+            1,
+            Threads::ONE,
+            Engine::Step,
+        )
+        .unwrap();
         assert_eq!(net.flops(), 2.0 * (3.0 * 40_551_040.0 - 442_368.0));
     }
 }

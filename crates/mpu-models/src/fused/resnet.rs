@@ -266,7 +266,9 @@ impl ResNetWorkspace {
                     join.apply(isa, index, &mut scratch.image, image);
                     // The border is zero: it may be summed as well.
                     fold(image, pooled);
-                    pooled.iter_mut().for_each(|mean| *mean *= share);
+                    for mean in pooled.iter_mut() {
+                        *mean *= share;
+                    }
                 }
             });
     }

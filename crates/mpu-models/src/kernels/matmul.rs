@@ -3,9 +3,13 @@
 
 use gemm::Parallelism;
 
-use super::isa::{Isa, Kind};
-use super::panels;
+use super::isa::Isa;
+use super::panels::Packed;
 use crate::threads::Threads;
+
+/// Rows of an outcome that are worked on together. Fixed, because sums over rows are taken block
+/// by block.
+pub(crate) const BLOCK_ROWS: usize = 96;
 
 /// A matrix to read: element `(i, j)` lies at `i * row + j * col`.
 #[derive(Debug, Clone, Copy)]
@@ -65,23 +69,45 @@ impl Multiplier {
         }
     }
 
+    /// One that leaves all to the `gemm` crate.
+    pub(crate) fn by_crate(threads: Threads) -> Self {
+        Self::new(Isa::PLAIN, threads)
+    }
+
     /// `out ← a b`, row by row.
     ///
     /// The order of every sum depends on the shapes alone, not on the number of threads.
     pub(crate) fn multiply(&mut self, a: Mat<'_>, b: Mat<'_>, out: &mut [f32]) {
+        self.multiply_then(a, b, out, std::iter::repeat(()), |_, ()| {});
+    }
+
+    /// `out ← a b`, and then `then` on every block of [`BLOCK_ROWS`] rows of it with one of
+    /// `parts`: at once where the product is our own, while the block is in the cache.
+    pub(crate) fn multiply_then<T: Send>(
+        &mut self,
+        a: Mat<'_>,
+        b: Mat<'_>,
+        out: &mut [f32],
+        parts: impl Iterator<Item = T>,
+        then: impl Fn(&mut [f32], T) + Sync,
+    ) {
         assert_eq!(a.cols, b.rows, "inner sizes differ");
         let out = &mut out[..a.rows * b.cols];
-        match self.isa.kind() {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => panels::pack_and_multiply(
-                self.isa,
-                a,
-                b,
-                out,
-                (&mut self.packed_a, &mut self.packed_b),
-                self.threads,
-            ),
-            _ => by_crate(a, b, out, self.threads),
+        let blocks = |out| <[f32]>::chunks_mut(out, BLOCK_ROWS * b.cols);
+        if self.isa.prefers_panels() {
+            let room = (&mut self.packed_a, &mut self.packed_b);
+            let product = Packed::new(self.isa, a, b, room, self.threads);
+            self.threads.for_each(
+                blocks(out).zip(parts).enumerate(),
+                |(block, (out, part))| {
+                    product.multiply(block * BLOCK_ROWS, out);
+                    then(out, part);
+                },
+            );
+        } else {
+            by_crate(a, b, out, self.threads);
+            self.threads
+                .for_each(blocks(out).zip(parts), |(out, part)| then(out, part));
         }
     }
 }
@@ -102,14 +128,14 @@ fn by_crate(a: Mat<'_>, b: Mat<'_>, out: &mut [f32], threads: Threads) {
             a.cols,
             out.as_mut_ptr(),
             1,
-            b.cols as isize,
+            b.cols.cast_signed(),
             false,
             a.data.as_ptr(),
-            a.col as isize,
-            a.row as isize,
+            a.col.cast_signed(),
+            a.row.cast_signed(),
             b.data.as_ptr(),
-            b.col as isize,
-            b.row as isize,
+            b.col.cast_signed(),
+            b.row.cast_signed(),
             0.0,
             1.0,
             false,
@@ -137,7 +163,11 @@ mod tests {
         for isa in Isa::available() {
             let mut out = vec![f32::NAN; a.rows * b.cols];
             let room = (&mut Vec::new(), &mut Vec::new());
-            panels::pack_and_multiply(isa, a, b, &mut out, room, threads);
+            let product = Packed::new(isa, a, b, room, threads);
+            let blocks = out.chunks_mut(BLOCK_ROWS * b.cols).enumerate();
+            threads.for_each(blocks, |(block, out)| {
+                product.multiply(block * BLOCK_ROWS, out);
+            });
             outs.push(out);
         }
         outs

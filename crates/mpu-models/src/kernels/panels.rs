@@ -19,56 +19,69 @@ const ROWS: usize = 6;
 /// stay in a first cache of 32 kB.
 const DEPTH: usize = 320;
 
-/// Rows of the outcome worked on together; a multiple of [`ROWS`].
-const BLOCK: usize = 96;
-
 /// How a sum of `depth` terms is cut: the length of every block but the last.
 fn block_depth(depth: usize) -> usize {
     depth.div_ceil(depth.div_ceil(DEPTH).max(1)).max(1)
 }
 
-/// `out ← a b`, row by row, packing into `room`.
-pub(super) fn pack_and_multiply(
+/// Two operands ready to be multiplied.
+#[derive(Debug)]
+pub(super) struct Packed<'a> {
     isa: Isa,
-    a: Mat<'_>,
-    b: Mat<'_>,
-    out: &mut [f32],
-    room: (&mut Vec<f32>, &mut Vec<f32>),
-    threads: Threads,
-) {
-    let (packed_a, packed_b) = room;
-    let depth = block_depth(a.cols);
-    let n_panels = b.cols.div_ceil(COLS);
-    grow(packed_b, n_panels * COLS * b.rows);
-    let mut room = &mut packed_b[..];
-    let mut first = 0;
-    while first < b.rows {
-        let depth = depth.min(b.rows - first);
-        let (block, rest) = room.split_at_mut(n_panels * COLS * depth);
-        let panels = block.chunks_exact_mut(COLS * depth).enumerate();
-        threads.for_each(panels, |(panel, to)| pack_panel(b, first, panel * COLS, to));
-        (room, first) = (rest, first + depth);
+    left: Left<'a>,
+    panels: &'a [f32],
+    /// Length of the sums.
+    depth: usize,
+    cols: usize,
+}
+
+impl<'a> Packed<'a> {
+    /// Packs `a` and `b` into `room`.
+    pub(super) fn new(
+        isa: Isa,
+        a: Mat<'a>,
+        b: Mat<'_>,
+        room: (&'a mut Vec<f32>, &'a mut Vec<f32>),
+        threads: Threads,
+    ) -> Self {
+        let (packed_a, packed_b) = room;
+        let depth = block_depth(a.cols);
+        let n_panels = b.cols.div_ceil(COLS);
+        grow(packed_b, n_panels * COLS * b.rows);
+        let mut rest = &mut packed_b[..];
+        for first in (0..b.rows).step_by(depth) {
+            let depth = depth.min(b.rows - first);
+            let (block, after) = rest.split_at_mut(n_panels * COLS * depth);
+            let panels = block.chunks_exact_mut(COLS * depth).enumerate();
+            threads.for_each(panels, |(panel, to)| pack_panel(b, first, panel * COLS, to));
+            rest = after;
+        }
+        let left = if a.col == 1 {
+            Left::Rows(a)
+        } else {
+            grow(packed_a, a.rows.div_ceil(ROWS) * ROWS * a.cols);
+            let strips = packed_a
+                .chunks_exact_mut(ROWS * a.cols)
+                .take(a.rows.div_ceil(ROWS));
+            threads.for_each(strips.enumerate(), |(strip, to)| {
+                pack_strip(a, strip * ROWS, to);
+            });
+            Left::Strips(packed_a)
+        };
+        Self {
+            isa,
+            left,
+            panels: packed_b,
+            depth: a.cols,
+            cols: b.cols,
+        }
     }
-    let in_place = a.col == 1;
-    if !in_place {
-        grow(packed_a, a.rows.div_ceil(ROWS) * ROWS * a.cols);
-        let strips = packed_a
-            .chunks_exact_mut(ROWS * a.cols)
-            .take(a.rows.div_ceil(ROWS));
-        threads.for_each(strips.enumerate(), |(strip, to)| {
-            pack_strip(a, strip * ROWS, to)
-        });
+
+    /// The rows `out` of the product, from row `first` on, which is a multiple of [`ROWS`].
+    pub(super) fn multiply(&self, first: usize, out: &mut [f32]) {
+        let shape = (first, self.depth, self.cols);
+        multiply(self.isa, self.left, self.panels, shape, out);
     }
-    let left = if in_place {
-        Left::Rows(a)
-    } else {
-        Left::Strips(packed_a)
-    };
-    let n_rows = if threads.get() == 1 { BLOCK } else { BLOCK / 2 };
-    let blocks = out.chunks_mut(n_rows * b.cols).enumerate();
-    threads.for_each(blocks, |(block, out)| {
-        multiply(isa, left, packed_b, (block * n_rows, a.cols, b.cols), out);
-    });
 }
 
 fn grow(room: &mut Vec<f32>, len: usize) {
@@ -82,12 +95,23 @@ fn grow(room: &mut Vec<f32>, len: usize) {
 fn pack_panel(b: Mat<'_>, first: usize, col: usize, to: &mut [f32]) {
     let n_cols = COLS.min(b.cols - col);
     let from = &b.data[first * b.row + col * b.col..];
+    if b.col == 1 && n_cols == COLS {
+        for (row, to) in to.as_chunks_mut::<COLS>().0.iter_mut().enumerate() {
+            // Of a length known beforehand: two moves, not a call.
+            to.copy_from_slice(&from[row * b.row..][..COLS]);
+        }
+        return;
+    }
     if b.col == 1 {
         for (row, to) in to.chunks_exact_mut(COLS).enumerate() {
             to[..n_cols].copy_from_slice(&from[row * b.row..][..n_cols]);
             to[n_cols..].fill(0.0);
         }
         return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if b.row == 1 && n_cols == COLS {
+        return transpose(from, b.col, to);
     }
     for i in 0..COLS {
         let to = to[i..].iter_mut().step_by(COLS);
@@ -96,6 +120,38 @@ fn pack_panel(b: Mat<'_>, first: usize, col: usize, to: &mut [f32]) {
             to.zip(from).for_each(|(to, from)| *to = *from);
         } else {
             to.for_each(|to| *to = 0.0);
+        }
+    }
+}
+
+/// Sixteen rows of `from`, `pitch` apart, as the columns of `to`: four by four numbers at a time.
+#[cfg(target_arch = "x86_64")]
+fn transpose(from: &[f32], pitch: usize, to: &mut [f32]) {
+    use std::arch::x86_64::{_MM_TRANSPOSE4_PS, _mm_loadu_ps, _mm_storeu_ps};
+
+    let depth = to.len() / COLS;
+    assert!(
+        (COLS - 1) * pitch + depth <= from.len(),
+        "out of the right operand"
+    );
+    let whole = depth / 4 * 4;
+    for k in (0..whole).step_by(4) {
+        for i in (0..COLS).step_by(4) {
+            // SAFETY: the last row read ends inside `from` and the last one written inside `to`;
+            // the instructions are there on every x86-64.
+            unsafe {
+                let row = |r: usize| _mm_loadu_ps(from.as_ptr().add((i + r) * pitch + k));
+                let (mut a, mut b, mut c, mut d) = (row(0), row(1), row(2), row(3));
+                _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut d);
+                for (r, value) in [a, b, c, d].into_iter().enumerate() {
+                    _mm_storeu_ps(to.as_mut_ptr().add((k + r) * COLS + i), value);
+                }
+            }
+        }
+    }
+    for k in whole..depth {
+        for i in 0..COLS {
+            to[k * COLS + i] = from[i * pitch + k];
         }
     }
 }
@@ -201,7 +257,7 @@ unsafe fn blocks<V: Lanes, const NV: usize>(
                                 let row = first_row + row + i.min(height - 1);
                                 *pointer = pointer.add(row * a.row + first);
                             }
-                            rows_by_panel::<V, NV>(rows, panels, depth)
+                            rows_by_panel::<V, NV>(rows, panels, depth, ROWS * a.row)
                         }
                         Left::Strips(strips) => {
                             let strip = (first_row + row) * all + first * ROWS;
@@ -254,28 +310,40 @@ unsafe fn write<V: Lanes, const NV: usize>(sums: &[V; NV], to: *mut f32, add: bo
     }
 }
 
-/// Six rows, each a run of `depth` numbers, by a panel.
+/// Numbers in a line of the caches.
+const LINE: usize = 16;
+
+/// Six rows, each a run of `depth` numbers, by a panel. `ahead` is how far the next six are: they
+/// are fetched meanwhile, which no processor guesses by itself.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "compiled once per instruction set")]
 unsafe fn rows_by_panel<V: Lanes, const NV: usize>(
     rows: [*const f32; ROWS],
     panel: *const f32,
     depth: usize,
+    ahead: usize,
 ) -> [[V; NV]; ROWS] {
     // SAFETY: the caller's pointers are good for `depth` numbers and rows of the panel.
     unsafe {
         let mut sums = [[V::splat(0.0); NV]; ROWS];
-        for k in 0..depth {
-            let mut b = [V::splat(0.0); NV];
-            for v in 0..NV {
-                b[v] = V::load(panel.add(k * COLS + v * V::N));
+        let mut first = 0;
+        while first < depth {
+            for row in rows {
+                V::fetch(row.wrapping_add(ahead + first));
             }
-            for i in 0..ROWS {
-                let value = V::splat(*rows[i].add(k));
+            for k in first..depth.min(first + LINE) {
+                let mut b = [V::splat(0.0); NV];
                 for v in 0..NV {
-                    sums[i][v] = sums[i][v].add_product(value, b[v]);
+                    b[v] = V::load(panel.add(k * COLS + v * V::N));
+                }
+                for i in 0..ROWS {
+                    let value = V::splat(*rows[i].add(k));
+                    for v in 0..NV {
+                        sums[i][v] = sums[i][v].add_product(value, b[v]);
+                    }
                 }
             }
+            first += LINE;
         }
         sums
     }
