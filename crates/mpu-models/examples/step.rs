@@ -15,7 +15,7 @@
 use std::time::Instant;
 
 use candle_core::{Device, Tensor};
-use mpu_models::fused::{Engine, Products, Workspace};
+use mpu_models::fused::{Products, Workspace};
 use mpu_models::{Mode, ModelSpec, Network, OptimSpec, Optimizer, Params, Role, Threads};
 
 type Error = Box<dyn std::error::Error>;
@@ -141,27 +141,15 @@ fn compare(
     repeats: usize,
     threads: Threads,
 ) -> Result<(), Error> {
-    let products = |engine| Products::new(&task.spec, task.n, threads, engine);
-    let (mut own, mut gemm) = (products(Engine::Step)?, products(Engine::Gemm)?);
-    let flops = own.flops();
+    let mut products = Products::new(&task.spec, task.n, threads)?;
+    let flops = products.flops();
+    let products: Step<'_> = Box::new(move || {
+        products.run();
+        Ok(f32::NAN)
+    });
     let mut variants: Vec<(&str, usize, Step<'_>)> = vec![
         ("fused", repeats, fused(task, threads)?),
-        (
-            "products",
-            repeats,
-            Box::new(move || {
-                own.run();
-                Ok(f32::NAN)
-            }),
-        ),
-        (
-            "products, gemm",
-            repeats,
-            Box::new(move || {
-                gemm.run();
-                Ok(f32::NAN)
-            }),
-        ),
+        ("products alone", repeats, products),
         ("naive candle", 1, naive(task)?),
     ];
     for (label, _, step) in &mut variants {
@@ -185,7 +173,7 @@ fn compare(
         .iter_mut()
         .map(|(c, b)| (median(c), median(b)))
         .collect();
-    let limit = medians[1].1.min(medians[2].1);
+    let limit = medians[1].1;
     for ((label, ..), (clock, busy)) in variants.iter().zip(&medians) {
         println!(
             "{name} {label:14} {:9.3} ms/step on the clock {:9.3} on the processor {:7.0} samples/s \

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`isa`] | which vector instructions the processor has |
 //! | [`rows`] | passes over rows of numbers with one coefficient per column |
-//! | [`matmul`] | matrix products, by the `gemm` crate or by [`panels`] |
+//! | [`matmul`] | matrix products, by the `gemm` crate |
 //! | [`conv`] | direct 3×3 convolution and the gradient of its filters |
 //!
 //! Passes over rows are ordinary safe functions compiled once per instruction set: the plain
@@ -21,5 +21,4 @@ pub(crate) mod conv;
 pub(crate) mod isa;
 pub(crate) mod lanes;
 pub(crate) mod matmul;
-mod panels;
 pub(crate) mod rows;

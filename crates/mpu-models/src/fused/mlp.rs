@@ -2,10 +2,14 @@
 
 use super::moments::{Moments, NormPlace, Statistics};
 use crate::kernels::isa::Isa;
-use crate::kernels::matmul::{BLOCK_ROWS, Mat, Multiplier};
+use crate::kernels::matmul::{Mat, matmul};
 use crate::kernels::rows;
 use crate::spec::MlpSpec;
 use crate::threads::Threads;
+
+/// Rows whose statistics are taken together: a block of 300 columns stays in the second cache.
+/// Fixed, because it decides the order of sums.
+const BLOCK_ROWS: usize = 64;
 
 /// One linear layer and where its parameters lie.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +56,6 @@ pub(super) struct MlpWorkspace {
     head: LinearPlace,
     isa: Isa,
     threads: Threads,
-    multiplier: Multiplier,
     /// Gradients of two neighbouring layers: `n × the widest`.
     slope: Vec<f32>,
     next_slope: Vec<f32>,
@@ -95,7 +98,6 @@ impl MlpWorkspace {
             head,
             isa,
             threads,
-            multiplier: Multiplier::new(isa, threads),
             slope: vec![0.0; max_rows * widest],
             next_slope: vec![0.0; max_rows * widest],
             sums: vec![0.0; max_rows.div_ceil(BLOCK_ROWS) * 2 * widest.max(spec.outputs)],
@@ -113,37 +115,27 @@ impl MlpWorkspace {
         let n = logits.len() / self.head.outputs;
         let mut input = x;
         for layer in &mut self.hidden {
-            let weight = layer.linear.weight(trainable).t();
+            let (isa, width) = (self.isa, layer.linear.outputs);
+            let (weight, bias) = (layer.linear.weight(trainable), layer.linear.bias(trainable));
             let input_rows = Mat::new(input, n, layer.linear.inputs);
             match &mut statistics {
                 Statistics::Running(buffers) => {
+                    let normal = &mut layer.normal[..n * width];
+                    matmul(input_rows, weight.t(), normal, self.threads);
                     layer.moments.recall(layer.norm, trainable, buffers);
                     let Moments { scale, shift, .. } = &layer.moments;
-                    let bias = layer.linear.bias(trainable);
-                    let parts = std::iter::repeat(());
-                    self.multiplier.multiply_then(
-                        input_rows,
-                        weight,
-                        &mut layer.normal,
-                        parts,
-                        |z, ()| {
-                            rows::bias_relu_affine(self.isa, z, bias, scale, shift);
-                        },
-                    );
+                    let blocks = normal.chunks_mut(BLOCK_ROWS * width);
+                    self.threads.for_each(blocks, |z| {
+                        rows::bias_relu_affine(isa, z, bias, scale, shift);
+                    });
                 }
                 Statistics::Batch(buffers) => {
-                    let (isa, width) = (self.isa, layer.linear.outputs);
-                    let bias = layer.linear.bias(trainable);
-                    let parts = self.sums.chunks_exact_mut(2 * width);
-                    self.multiplier.multiply_then(
-                        input_rows,
-                        weight,
-                        &mut layer.active,
-                        parts,
-                        |z, sums| {
-                            activate(isa, z, bias, sums);
-                        },
-                    );
+                    let active = &mut layer.active[..n * width];
+                    matmul(input_rows, weight.t(), active, self.threads);
+                    let blocks = active.chunks_mut(BLOCK_ROWS * width);
+                    let blocks = blocks.zip(self.sums.chunks_exact_mut(2 * width));
+                    self.threads
+                        .for_each(blocks, |(z, sums)| activate(isa, z, bias, sums));
                     let starts = (0..n).step_by(BLOCK_ROWS);
                     let counts = starts.map(|first| BLOCK_ROWS.min(n - first));
                     let parts = counts.zip(self.sums.chunks_exact(2 * width));
@@ -155,7 +147,7 @@ impl MlpWorkspace {
         }
         let weight = self.head.weight(trainable).t();
         let input = Mat::new(input, n, self.head.inputs);
-        self.multiplier.multiply(input, weight, logits);
+        matmul(input, weight, logits, self.threads);
         rows::bias_add(self.isa, logits, self.head.bias(trainable));
     }
 
@@ -204,15 +196,17 @@ impl MlpWorkspace {
                 .inputs;
         let d = Mat::new(dlogits.unwrap_or(&self.slope), n, linear.outputs);
         let weight = &mut gradient[linear.weight_range()];
-        self.multiplier
-            .multiply(d.t(), Mat::new(input, n, linear.inputs), weight);
+        let input = Mat::new(input, n, linear.inputs);
+        matmul(d.t(), input, weight, self.threads);
         let Some(before) = before else { return };
         let (isa, width, mean) = (self.isa, linear.inputs, &before.moments.wide_mean);
+        let slope = &mut self.next_slope[..n * width];
+        matmul(d, linear.weight(trainable), slope, self.threads);
+        let slope = slope.chunks(BLOCK_ROWS * width);
         let active = before.active[..n * width].chunks(BLOCK_ROWS * width);
-        let parts = active.zip(self.sums.chunks_exact_mut(2 * width));
-        let weight = linear.weight(trainable);
-        self.multiplier
-            .multiply_then(d, weight, &mut self.next_slope, parts, |dy, (r, sums)| {
+        let sums = self.sums.chunks_exact_mut(2 * width);
+        self.threads
+            .for_each(slope.zip(active).zip(sums), |((dy, r), sums)| {
                 sums.fill(0.0);
                 let (sum, product) = sums.split_at_mut(width);
                 rows::norm_sums(isa, dy, r, mean, sum, product);

@@ -10,7 +10,7 @@ mod moments;
 mod products;
 mod resnet;
 
-pub use self::products::{Engine, Products};
+pub use self::products::Products;
 
 use self::mlp::MlpWorkspace;
 use self::moments::Statistics;

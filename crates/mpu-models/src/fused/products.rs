@@ -1,8 +1,7 @@
 //! The matrix products of a training step and nothing else: what the step is measured against.
 
 use crate::error::{Error, Result};
-use crate::kernels::isa::Isa;
-use crate::kernels::matmul::{Mat, Multiplier};
+use crate::kernels::matmul::{Mat, matmul};
 use crate::spec::{BlockShape, ModelSpec, PLANES};
 use crate::threads::Threads;
 
@@ -18,16 +17,7 @@ pub struct Products {
     a: Vec<f32>,
     b: Vec<f32>,
     out: Vec<f32>,
-    multiplier: Multiplier,
-}
-
-/// Whose matrix product.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Engine {
-    /// The one the step itself uses on this processor.
-    Step,
-    /// The `gemm` crate's.
-    Gemm,
+    threads: Threads,
 }
 
 /// `repeat` times `rows × depth` by `depth × cols`.
@@ -50,7 +40,7 @@ enum Order {
 
 impl Products {
     /// The products of a step on a batch of `n_rows` rows.
-    pub fn new(spec: &ModelSpec, n_rows: usize, threads: Threads, engine: Engine) -> Result<Self> {
+    pub fn new(spec: &ModelSpec, n_rows: usize, threads: Threads) -> Result<Self> {
         spec.check()?;
         if n_rows == 0 {
             return Err(Error::BatchSize {
@@ -100,10 +90,7 @@ impl Products {
             b: ramp(longest(|p| p.depth * p.cols)),
             out: vec![0.0; longest(|p| p.rows * p.cols)],
             list,
-            multiplier: match engine {
-                Engine::Step => Multiplier::new(Isa::detect(), threads),
-                Engine::Gemm => Multiplier::by_crate(threads),
-            },
+            threads,
         })
     }
 
@@ -132,7 +119,7 @@ impl Products {
                 ),
             };
             for _ in 0..repeat {
-                self.multiplier.multiply(a, b, &mut self.out);
+                matmul(a, b, &mut self.out, self.threads);
             }
         }
     }
@@ -175,19 +162,12 @@ mod tests {
 
     #[test]
     fn the_operations_are_those_of_the_step() {
-        let mut mlp =
-            Products::new(&ModelSpec::mlp5(784, 4), 512, Threads::ONE, Engine::Step).unwrap();
+        let mut mlp = Products::new(&ModelSpec::mlp5(784, 4), 512, Threads::ONE).unwrap();
         let forward = 784 * 300 + 3 * 300 * 300 + 300 * 4;
         assert_eq!(mlp.flops(), 2.0 * 512.0 * (3 * forward - 784 * 300) as f64);
         mlp.run();
         // 40.6 million products forward in ResNet-20; the first layer's 0.44 million once less.
-        let net = Products::new(
-            &ModelSpec::resnet20(3, 32, 32, 10),
-            1,
-            Threads::ONE,
-            Engine::Step,
-        )
-        .unwrap();
+        let net = Products::new(&ModelSpec::resnet20(3, 32, 32, 10), 1, Threads::ONE).unwrap();
         assert_eq!(net.flops(), 2.0 * (3.0 * 40_551_040.0 - 442_368.0));
     }
 }

@@ -13,7 +13,7 @@ use self::layer::{Join, Layer, LayerList, interleave, summarize};
 use super::filter::ImageSize;
 use super::moments::{Statistics, fold};
 use crate::kernels::isa::Isa;
-use crate::kernels::matmul::{Mat, Multiplier};
+use crate::kernels::matmul::{Mat, matmul};
 use crate::kernels::rows;
 use crate::spec::{BlockShape, PLANES, ResNetSpec};
 use crate::threads::Threads;
@@ -61,7 +61,6 @@ pub(super) struct ResNetWorkspace {
     outputs: usize,
     isa: Isa,
     threads: Threads,
-    multiplier: Multiplier,
 }
 
 impl ResNetWorkspace {
@@ -128,7 +127,6 @@ impl ResNetWorkspace {
             outputs: spec.outputs,
             isa,
             threads,
-            multiplier: Multiplier::new(isa, threads),
         }
     }
 
@@ -145,24 +143,27 @@ impl ResNetWorkspace {
             let n_weights = layer.filter.n_weights();
             layer.filter.pack(&trainable[layer.weight..][..n_weights]);
         }
-        self.first_layer(n, x);
+        let sums = matches!(statistics, Statistics::Batch(_));
+        self.first_layer(n, x, sums);
         self.layers[0].settle(trainable, &mut statistics, &self.sums, n);
         for block in 0..self.blocks.len() {
-            self.inner_layer(n, block);
+            self.inner_layer(n, block, sums);
             self.layers[1 + 2 * block].settle(trainable, &mut statistics, &self.sums, n);
-            self.outer_layer(n, block);
+            self.outer_layer(n, block, sums);
             self.layers[2 + 2 * block].settle(trainable, &mut statistics, &self.sums, n);
         }
         self.pool(n);
         let (inputs, outputs) = (PLANES[2], self.outputs);
         let (weight, bias) = trainable[self.head..].split_at(inputs * outputs);
         let pooled = Mat::new(&self.pooled, n, inputs);
-        self.multiplier
-            .multiply(pooled, Mat::new(weight, outputs, inputs).t(), logits);
+        let weight = Mat::new(weight, outputs, inputs).t();
+        matmul(pooled, weight, logits, self.threads);
         rows::bias_add(self.isa, logits, &bias[..outputs]);
     }
 
-    fn first_layer(&mut self, n: usize, x: &[f32]) {
+    /// The first convolution. Sums for the normalisation after it are taken only if asked for,
+    /// here and below.
+    fn first_layer(&mut self, n: usize, x: &[f32], with_sums: bool) {
         let (isa, per_part) = (self.isa, n.div_ceil(PARTS));
         let layer = &mut self.layers[0];
         let (size, out) = (layer.filter.input, layer.filter.output);
@@ -183,13 +184,15 @@ impl ResNetWorkspace {
                 for (((x, input), z), sums) in images {
                     interleave(x, size, input);
                     filter.forward(input, z);
-                    summarize(isa, z, out, &mut scratch.sums, sums);
+                    if with_sums {
+                        summarize(isa, z, out, &mut scratch.sums, sums);
+                    }
                 }
             });
     }
 
     /// The input of a block, from the layer before it, and its first convolution.
-    fn inner_layer(&mut self, n: usize, block: usize) {
+    fn inner_layer(&mut self, n: usize, block: usize, with_sums: bool) {
         let (isa, per_part) = (self.isa, n.div_ceil(PARTS));
         let (before, after) = self.layers.split_at_mut(1 + 2 * block);
         let (last, layer) = (&before[2 * block], &mut after[0]);
@@ -212,13 +215,15 @@ impl ResNetWorkspace {
                 for (((index, image), z), sums) in images {
                     join.apply(isa, index, &mut scratch.image, image);
                     filter.forward(image, z);
-                    summarize(isa, z, out, &mut scratch.sums, sums);
+                    if with_sums {
+                        summarize(isa, z, out, &mut scratch.sums, sums);
+                    }
                 }
             });
     }
 
     /// The second convolution of a block.
-    fn outer_layer(&mut self, n: usize, block: usize) {
+    fn outer_layer(&mut self, n: usize, block: usize, with_sums: bool) {
         let (isa, per_part, stage) = (self.isa, n.div_ceil(PARTS), self.blocks[block].stage);
         let (before, after) = self.layers.split_at_mut(2 + 2 * block);
         let (last, layer) = (&before[1 + 2 * block], &mut after[0]);
@@ -239,7 +244,9 @@ impl ResNetWorkspace {
                     let active = &mut scratch.active[stage];
                     last.activate(isa, index, active);
                     filter.forward(active, z);
-                    summarize(isa, z, size, &mut scratch.sums, sums);
+                    if with_sums {
+                        summarize(isa, z, size, &mut scratch.sums, sums);
+                    }
                 }
             });
     }

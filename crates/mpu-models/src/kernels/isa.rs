@@ -18,9 +18,6 @@ pub(super) enum Kind {
 }
 
 impl Isa {
-    /// What every processor of the target has.
-    pub(crate) const PLAIN: Self = Self(Kind::Plain);
-
     /// The best there is.
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -49,15 +46,6 @@ impl Isa {
             }
         }
         list
-    }
-
-    /// Whether our own matrix product is the faster one: it is with AVX2, measured; with AVX-512
-    /// the `gemm` crate's is good.
-    pub(super) fn prefers_panels(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        return self.0 == Kind::Avx2;
-        #[cfg(not(target_arch = "x86_64"))]
-        return false;
     }
 
     pub(super) fn kind(self) -> Kind {

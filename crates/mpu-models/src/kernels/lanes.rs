@@ -17,8 +17,6 @@ pub(crate) trait Lanes: Copy {
     unsafe fn store(self, to: *mut f32);
     /// `self + a · b`.
     unsafe fn add_product(self, a: Self, b: Self) -> Self;
-    /// Asks for the number at `from` to be brought into the first cache. It need not exist.
-    unsafe fn fetch(from: *const f32);
 }
 
 /// Four numbers in whatever the target has.
@@ -59,9 +57,6 @@ impl Lanes for Plain {
             sum[3] + a[3] * b[3],
         ])
     }
-
-    #[inline(always)]
-    unsafe fn fetch(_from: *const f32) {}
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -107,12 +102,6 @@ mod x86 {
                 unsafe fn add_product(self, a: Self, b: Self) -> Self {
                     // SAFETY: the caller has the instructions.
                     Self(unsafe { arch::$fma(a.0, b.0, self.0) })
-                }
-
-                #[inline(always)]
-                unsafe fn fetch(from: *const f32) {
-                    // SAFETY: the instruction never faults.
-                    unsafe { arch::_mm_prefetch::<{ arch::_MM_HINT_T0 }>(from.cast()) }
                 }
             }
         };

@@ -6,7 +6,7 @@ use super::layer::{Layer, inside, inside_mut, shortcut_backward};
 use super::{PARTS, ResNetWorkspace, images_of_parts};
 use crate::kernels::conv::Write;
 use crate::kernels::isa::Isa;
-use crate::kernels::matmul::Mat;
+use crate::kernels::matmul::{Mat, matmul};
 use crate::kernels::rows::{self, View};
 use crate::spec::PLANES;
 
@@ -46,13 +46,12 @@ impl ResNetWorkspace {
         let (inputs, outputs) = (PLANES[2], self.outputs);
         let d = Mat::new(dlogits, n, outputs);
         let (weight, bias) = gradient[self.head..].split_at_mut(inputs * outputs);
-        self.multiplier
-            .multiply(d.t(), Mat::new(&self.pooled, n, inputs), weight);
+        matmul(d.t(), Mat::new(&self.pooled, n, inputs), weight, threads);
         let bias = &mut bias[..outputs];
         bias.fill(0.0);
         rows::sum(isa, dlogits, bias);
         let weight = Mat::new(&trainable[self.head..], outputs, inputs);
-        self.multiplier.multiply(d, weight, &mut self.pooled_slope);
+        matmul(d, weight, &mut self.pooled_slope, threads);
 
         let last = &self.layers[2 * self.blocks.len()];
         let images = &self.images[self.blocks.len()];
