@@ -1,6 +1,7 @@
 //! One 3×3 convolution: its sizes, its packed weights and the passes that compute it.
 
-use crate::kernels::conv::{GradShape, Pass, Run, Write, convolve, filter_gradient, panel_width};
+use crate::kernels::conv::{Pass, Run, Write, convolve, panel_width};
+use crate::kernels::filters::{GradShape, filter_gradient};
 use crate::kernels::isa::Isa;
 
 /// The size of an image with the channels innermost.
