@@ -1,12 +1,14 @@
 //! Times one training step: the fused path, the naive candle path, and its matrix products alone.
 //!
 //! ```text
-//! cargo run --release -p mpu-models --example step -- [mlp|resnet] [rounds] [threads]
+//! cargo run --release -p mpu-models --example step -- [mlp|resnet|all] [rounds] [threads]
+//! cargo run --release -p mpu-models --example step -- steps mlp|resnet [steps] [threads]
 //! ```
 //!
 //! Rounds of the variants take turns, and medians over the rounds are printed: of the time on the
 //! clock, and of the time on the processor, which other work on the machine disturbs less.
-//! `step_torch.py` times the same network, loss and batch in PyTorch: run the two in turn.
+//! The second form prints the two times of every step of the fused path: `step_torch.py --ours`
+//! calls it in turn with the same network, loss and batch in PyTorch.
 
 #![allow(clippy::print_stdout, reason = "an example that reports to the reader")]
 
@@ -141,16 +143,13 @@ fn compare(
 ) -> Result<(), Error> {
     let mut products = Products::new(&task.spec, task.n, threads)?;
     let flops = products.flops();
+    let products: Step<'_> = Box::new(move || {
+        products.run();
+        Ok(f32::NAN)
+    });
     let mut variants: Vec<(&str, usize, Step<'_>)> = vec![
         ("fused", repeats, fused(task, threads)?),
-        (
-            "products",
-            repeats,
-            Box::new(move || {
-                products.run();
-                Ok(f32::NAN)
-            }),
-        ),
+        ("products alone", repeats, products),
         ("naive candle", 1, naive(task)?),
     ];
     for (label, _, step) in &mut variants {
@@ -174,35 +173,57 @@ fn compare(
         .iter_mut()
         .map(|(c, b)| (median(c), median(b)))
         .collect();
+    let limit = medians[1].1;
     for ((label, ..), (clock, busy)) in variants.iter().zip(&medians) {
         println!(
-            "{name} {label:14} {:9.3} ms/step on the clock {:9.3} on the processor {:9.0} samples/s, \
-             {:5.2} of the products' speed",
+            "{name} {label:14} {:9.3} ms/step on the clock {:9.3} on the processor {:7.0} samples/s \
+             {:6.1} GFLOP/s {:5.2} of the limit",
             clock * 1e3,
             busy * 1e3,
             task.n as f64 / busy,
-            medians[1].1 / busy,
+            flops / busy * 1e-9,
+            limit / busy,
         );
     }
-    println!(
-        "{name} products: {:.1} GFLOP/s",
-        flops / medians[1].1 * 1e-9
-    );
+    Ok(())
+}
+
+/// Prints the times of single steps of the fused path, after a few to warm up.
+fn steps(task: &Task, n_steps: usize, threads: Threads) -> Result<(), Error> {
+    let mut step = fused(task, threads)?;
+    for _ in 0..3 {
+        step()?;
+    }
+    let start = Instant::now();
+    for _ in 0..n_steps {
+        let before = now(start);
+        step()?;
+        let after = now(start);
+        println!("{} {}", after.0 - before.0, after.1 - before.1);
+    }
     Ok(())
 }
 
 fn main() -> Result<(), Error> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let which = arguments.first().map_or("all", String::as_str);
-    let number = |i: usize, default| arguments.get(i).map_or(Ok(default), |text| text.parse());
-    let (rounds, threads) = (number(1, 7)?, Threads::new(number(2, 1)?));
+    let mut arguments = std::env::args().skip(1).peekable();
+    let single = arguments.next_if(|word| word == "steps").is_some();
+    let which = arguments.next().unwrap_or_else(|| "all".to_owned());
+    let mut number = |default| arguments.next().map_or(Ok(default), |text| text.parse());
+    let (count, threads) = (number(7)?, Threads::new(number(1)?));
+    let mlp = || Task::new(ModelSpec::mlp5(784, 4), 512);
+    let resnet = || Task::new(ModelSpec::resnet20(3, 32, 32, 10), 128);
+    if single {
+        return steps(
+            &if which == "resnet" { resnet() } else { mlp() },
+            count,
+            threads,
+        );
+    }
     if which != "resnet" {
-        let task = Task::new(ModelSpec::mlp5(784, 4), 512);
-        compare("mlp5", &task, rounds, 20, threads)?;
+        compare("mlp5", &mlp(), count, 20, threads)?;
     }
     if which != "mlp" {
-        let task = Task::new(ModelSpec::resnet20(3, 32, 32, 10), 128);
-        compare("resnet20", &task, rounds, 2, threads)?;
+        compare("resnet20", &resnet(), count, 2, threads)?;
     }
     Ok(())
 }

@@ -1,14 +1,17 @@
 """Times the training steps of `step.rs` in PyTorch on the CPU, one line per variant.
 
     python step_torch.py [--rounds N] [--threads N] [--only mlp|resnet] [--no-compile]
+                         [--ours PATH_OF_THE_BUILT_EXAMPLE]
 
-The network, loss and batch are those of `step.rs`; the loss after the warm-up is printed so that
-both can be seen to compute the same thing. Run it in turn with `step.rs`, not beside it. Medians
-over rounds: of the time on the clock, and on the processor, which other work disturbs less.
+The network, loss and batch are those of `step.rs`; the losses of the first steps are printed so
+that both can be seen to compute the same thing. With `--ours` the fused path of `step.rs` takes
+turns with PyTorch. Printed are medians over rounds of the time on the clock and on the processor
+(which other work on the machine disturbs less), and how many times as fast as PyTorch eager.
 """
 
 import argparse
 import statistics
+import subprocess
 import time
 
 import torch
@@ -136,6 +139,7 @@ def main():
     args.add_argument("--threads", type=int, default=1)
     args.add_argument("--only", choices=("mlp", "resnet"))
     args.add_argument("--no-compile", action="store_true")
+    args.add_argument("--ours", help="the built example `step`")
     args = args.parse_args()
     torch.set_num_threads(args.threads)
 
@@ -145,38 +149,62 @@ def main():
         cases.append(("mlp5 eager", 512, 20, stepper(Mlp(784, [300] * 4, 4), x, s, False)))
         if not args.no_compile:
             cases.append(("mlp5 compiled", 512, 20, stepper(Mlp(784, [300] * 4, 4), x, s, True)))
+        if args.ours:
+            cases.append(("mlp5 ours", 512, 20, None))
     if args.only != "mlp":
         x, s = batch(128, (3, 32, 32), 10)
         cases.append(("resnet20 eager nchw", 128, 2, stepper(ResNet(3, 20, 10), x, s, False)))
         model = ResNet(3, 20, 10).to(memory_format=torch.channels_last)
         last = x.to(memory_format=torch.channels_last)
         cases.append(("resnet20 eager nhwc", 128, 2, stepper(model, last, s, False)))
+        if args.ours:
+            cases.append(("resnet20 ours", 128, 2, None))
 
     times = {name: [] for name, *_ in cases}
-    broken = {}
+    broken = set()
     for name, _, _, step in cases:
+        if step is None:
+            continue
         try:
             losses = [step().item() for _ in range(3)]
             print(f"{name}: losses of the first three steps {losses}")
         except Exception as error:  # torch.compile needs a C++ compiler
-            broken[name] = error
+            broken.add(name)
             print(f"{name}: does not run here: {type(error).__name__}")
     for _ in range(args.rounds):
         for name, _, repeats, step in cases:
             if name in broken:
+                continue
+            if step is None:
+                times[name].append(ours(args, name.split()[0], repeats))
                 continue
             clock, busy = time.perf_counter(), time.process_time()
             for _ in range(repeats):
                 step()
             clock, busy = time.perf_counter() - clock, time.process_time() - busy
             times[name].append((clock / repeats, busy / repeats))
+    eager = {}
     for name, rows, _, _ in cases:
-        if times[name]:
-            clock, busy = (statistics.median(t) for t in zip(*times[name]))
-            print(
-                f"{name:20} {clock * 1e3:9.3f} ms/step on the clock {busy * 1e3:9.3f} on the "
-                f"processor {rows / busy:9.0f} samples/s"
-            )
+        if not times[name]:
+            continue
+        clock, busy = (statistics.median(t) for t in zip(*times[name]))
+        best_clock, best_busy = (min(t) for t in zip(*times[name]))
+        first = eager.setdefault(name.split()[0], (clock, busy, best_clock, best_busy))
+        print(
+            f"{name:20} {clock * 1e3:9.3f} ms/step on the clock ({first[0] / clock:4.2f} x) "
+            f"{busy * 1e3:9.3f} on the processor ({first[1] / busy:4.2f} x) "
+            f"best {best_clock * 1e3:9.3f} ({first[2] / best_clock:4.2f} x) "
+            f"{rows / clock:8.0f} samples/s"
+        )
+
+
+def ours(args, network, repeats):
+    """Mean times of a step of the fused path of `step.rs`."""
+    which = "mlp" if network == "mlp5" else "resnet"
+    command = [args.ours, "steps", which, str(repeats), str(args.threads)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    steps = [[float(word) for word in line.split()] for line in text.splitlines()]
+    return tuple(statistics.fmean(column) for column in zip(*steps))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::params::{Params, Role};
+use crate::layout::Role;
+use crate::params::Params;
 use crate::spec::ModelSpec;
 
 /// How weights are drawn. Scales of batch normalisation always begin at one, shifts at zero.

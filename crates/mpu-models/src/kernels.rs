@@ -5,11 +5,13 @@
 //! | [`isa`] | which vector instructions the processor has |
 //! | [`rows`] | passes over rows of numbers with one coefficient per column |
 //! | [`matmul`] | matrix products, by the `gemm` crate |
-//! | [`conv`] | direct 3×3 convolution and the gradient of its filters |
+//! | [`conv`] | direct 3×3 convolution |
+//! | [`filters`] | the gradient of its filters |
 //!
 //! Passes over rows are ordinary safe functions compiled once per instruction set: the plain
 //! compilation is the twin of the others and gives the same bits. The convolution kernels are
-//! written over [`lanes::Lanes`]; their twins are the plain loops in their tests.
+//! written over [`lanes::Lanes`]; their twins are the plain loops in the tests of
+//! [`Filter`](crate::fused).
 
 #![allow(
     unsafe_code,
@@ -18,6 +20,7 @@
 )]
 
 pub(crate) mod conv;
+pub(crate) mod filters;
 pub(crate) mod isa;
 pub(crate) mod lanes;
 pub(crate) mod matmul;

@@ -45,6 +45,7 @@ mod error;
 pub mod fused;
 pub mod init;
 mod kernels;
+mod layout;
 mod mlp;
 pub mod network;
 mod norm;
@@ -56,8 +57,9 @@ mod threads;
 
 pub use error::{Error, Result};
 pub use init::Init;
+pub use layout::{Entry, Role};
 pub use network::Network;
 pub use optim::{OptimSpec, OptimState, Optimizer};
-pub use params::{Entry, Params, Role};
+pub use params::Params;
 pub use spec::{MlpSpec, Mode, ModelSpec, ResNetSpec};
 pub use threads::Threads;

@@ -4,9 +4,10 @@ use candle_core::backprop::GradStore;
 use candle_core::{Device, Tensor, Var};
 
 use crate::error::{During, Error, Result};
+use crate::layout::Entry;
 use crate::mlp::{Linear, Mlp};
 use crate::norm::BatchNorm;
-use crate::params::{Entry, Params};
+use crate::params::Params;
 use crate::resnet::{Block, ConvNorm, ResNet};
 use crate::spec::{Mode, ModelSpec};
 

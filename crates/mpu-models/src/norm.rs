@@ -43,15 +43,15 @@ impl BatchNorm {
                 (centred, var)
             }
             _ => {
-                let mean = self.as_channels(&self.running_mean, x)?.detach();
-                let var = self.as_channels(&self.running_var, x)?.detach();
+                let mean = Self::as_channels(&self.running_mean, x)?.detach();
+                let var = Self::as_channels(&self.running_var, x)?.detach();
                 (x.broadcast_sub(&mean)?, var)
             }
         };
         let normal = centred.broadcast_div(&(var + EPS)?.sqrt()?)?;
         normal
-            .broadcast_mul(&self.as_channels(&self.scale, x)?)?
-            .broadcast_add(&self.as_channels(&self.shift, x)?)
+            .broadcast_mul(&Self::as_channels(&self.scale, x)?)?
+            .broadcast_add(&Self::as_channels(&self.shift, x)?)
     }
 
     fn update(&self, mean: &Tensor, var: &Tensor, count: usize) -> Result<()> {
@@ -68,7 +68,7 @@ impl BatchNorm {
     }
 
     /// `[c]` as `[1, c]` or `[1, c, 1, 1]`, to fit `x`.
-    fn as_channels(&self, values: &Var, x: &Tensor) -> Result<Tensor> {
+    fn as_channels(values: &Var, x: &Tensor) -> Result<Tensor> {
         let mut shape = vec![1; x.rank()];
         shape[1] = values.elem_count();
         values.as_tensor().reshape(shape)

@@ -44,13 +44,16 @@ impl OptimSpec {
     };
 
     fn check(self) -> Result<()> {
-        let share = |field, found: f64| match (0.0..1.0).contains(&found) {
-            true => Ok(()),
-            false => Err(Error::Setting {
+        let share = |field, found: f64| {
+            if (0.0..1.0).contains(&found) {
+                return Ok(());
+            }
+            let allowed = "at least 0 and below 1";
+            Err(Error::Setting {
                 field,
                 found,
-                allowed: "at least 0 and below 1",
-            }),
+                allowed,
+            })
         };
         match self {
             Self::Adam {
@@ -213,8 +216,7 @@ mod tests {
     /// The formulas in `f64`, value by value.
     fn expected(spec: OptimSpec, start: f64, gradients: &[f64], lr: f64) -> f64 {
         let (mut p, mut m, mut v) = (start, 0.0, 0.0);
-        for (i, g) in gradients.iter().enumerate() {
-            let t = (i + 1) as i32;
+        for (t, g) in (1..).zip(gradients) {
             match spec {
                 OptimSpec::Adam {
                     beta1,

@@ -1,6 +1,7 @@
 //! One 3×3 convolution: its sizes, its packed weights and the passes that compute it.
 
-use crate::kernels::conv::{GradShape, Pass, Run, Write, convolve, filter_gradient, panel_width};
+use crate::kernels::conv::{Pass, Run, Write, convolve, panel_width};
+use crate::kernels::filters::{GradShape, filter_gradient};
 use crate::kernels::isa::Isa;
 
 /// The size of an image with the channels innermost.
@@ -337,7 +338,7 @@ mod tests {
                     filter.forward(&pad(input, &x), &mut y);
                     let mut want = vec![0.0; y.len()];
                     visit(&filter, |xi, yi, wi| {
-                        want[yi] += w[wi] as f64 * x[xi] as f64
+                        want[yi] += w[wi] as f64 * x[xi] as f64;
                     });
                     close(&y, &want);
 
@@ -349,7 +350,7 @@ mod tests {
                     filter.unpack(parts.iter().map(Vec::as_slice), &mut dw);
                     let mut want = vec![0.0; dw.len()];
                     visit(&filter, |xi, yi, wi| {
-                        want[wi] += 2.0 * d[yi] as f64 * x[xi] as f64
+                        want[wi] += 2.0 * d[yi] as f64 * x[xi] as f64;
                     });
                     close(&dw, &want);
 

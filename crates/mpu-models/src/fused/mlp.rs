@@ -63,11 +63,6 @@ pub(super) struct MlpWorkspace {
     sums: Vec<f32>,
 }
 
-/// A block of `width` columns and two sums for each.
-fn sums_of(sums: &mut [f32], width: usize) -> std::slice::ChunksExactMut<'_, f32> {
-    sums.chunks_exact_mut(2 * width)
-}
-
 impl MlpWorkspace {
     pub(super) fn new(spec: &MlpSpec, max_rows: usize, isa: Isa, threads: Threads) -> Self {
         let (mut inputs, mut trainable, mut buffer) = (spec.inputs, 0, 0);
@@ -118,60 +113,42 @@ impl MlpWorkspace {
         logits: &mut [f32],
     ) {
         let n = logits.len() / self.head.outputs;
-        let (isa, threads) = (self.isa, self.threads);
         let mut input = x;
         for layer in &mut self.hidden {
-            let (width, linear) = (layer.linear.outputs, layer.linear);
-            let active = &mut layer.active[..n * width];
-            let normal = &mut layer.normal[..n * width];
-            let bias = linear.bias(trainable);
-            let weight = linear.weight(trainable).t();
-            let input_mat = Mat::new(input, n, linear.inputs);
+            let (isa, width) = (self.isa, layer.linear.outputs);
+            let (weight, bias) = (layer.linear.weight(trainable), layer.linear.bias(trainable));
+            let input_rows = Mat::new(input, n, layer.linear.inputs);
             match &mut statistics {
                 Statistics::Running(buffers) => {
-                    matmul(input_mat, weight, normal, threads);
+                    let normal = &mut layer.normal[..n * width];
+                    matmul(input_rows, weight.t(), normal, self.threads);
                     layer.moments.recall(layer.norm, trainable, buffers);
                     let Moments { scale, shift, .. } = &layer.moments;
                     let blocks = normal.chunks_mut(BLOCK_ROWS * width);
-                    threads.for_each(blocks, |z| {
-                        rows::bias_relu_affine(isa, z, bias, scale, shift)
+                    self.threads.for_each(blocks, |z| {
+                        rows::bias_relu_affine(isa, z, bias, scale, shift);
                     });
                 }
                 Statistics::Batch(buffers) => {
-                    matmul(input_mat, weight, active, threads);
+                    let active = &mut layer.active[..n * width];
+                    matmul(input_rows, weight.t(), active, self.threads);
                     let blocks = active.chunks_mut(BLOCK_ROWS * width);
-                    threads.for_each(blocks.zip(sums_of(&mut self.sums, width)), |(z, sums)| {
-                        let (mean, deviation) = sums.split_at_mut(width);
-                        let share = (width as f32) / (z.len() as f32);
-                        mean.fill(0.0);
-                        deviation.fill(0.0);
-                        rows::bias_relu_sum(isa, z, bias, mean);
-                        mean.iter_mut().for_each(|mean| *mean *= share);
-                        rows::squared_deviation(isa, z, mean, deviation);
-                    });
-                    let counts = (0..n)
-                        .step_by(BLOCK_ROWS)
-                        .map(|first| BLOCK_ROWS.min(n - first));
+                    let blocks = blocks.zip(self.sums.chunks_exact_mut(2 * width));
+                    self.threads
+                        .for_each(blocks, |(z, sums)| activate(isa, z, bias, sums));
+                    let starts = (0..n).step_by(BLOCK_ROWS);
+                    let counts = starts.map(|first| BLOCK_ROWS.min(n - first));
                     let parts = counts.zip(self.sums.chunks_exact(2 * width));
-                    layer.moments.settle(layer.norm, trainable, buffers, parts);
-                    let Moments { scale, shift, .. } = &layer.moments;
-                    let blocks = active.chunks(BLOCK_ROWS * width);
-                    let outs = normal.chunks_mut(BLOCK_ROWS * width);
-                    threads.for_each(blocks.zip(outs), |(x, out)| {
-                        rows::affine(isa, x, scale, shift, out);
-                    });
+                    layer.moments.settle(layer.norm, trainable, buffers, &parts);
+                    layer.normalize(isa, self.threads, n);
                 }
             }
-            input = normal;
+            input = &layer.normal;
         }
         let weight = self.head.weight(trainable).t();
-        matmul(
-            Mat::new(input, n, self.head.inputs),
-            weight,
-            logits,
-            threads,
-        );
-        rows::bias_add(isa, logits, self.head.bias(trainable));
+        let input = Mat::new(input, n, self.head.inputs);
+        matmul(input, weight, logits, self.threads);
+        rows::bias_add(self.isa, logits, self.head.bias(trainable));
     }
 
     /// The gradient of every parameter, from that of the scores of the last forward pass.
@@ -182,78 +159,110 @@ impl MlpWorkspace {
         dlogits: &[f32],
         gradient: &mut [f32],
     ) {
-        let (isa, threads, head) = (self.isa, self.threads, self.head);
-        let n = dlogits.len() / head.outputs;
-
-        // The head.
-        let input = self
-            .hidden
-            .last()
-            .map_or(x, |layer| &layer.normal[..n * head.inputs]);
-        let d = Mat::new(dlogits, n, head.outputs);
-        let input = Mat::new(input, n, head.inputs);
-        matmul(d.t(), input, &mut gradient[head.weight_range()], threads);
-        let bias = &mut gradient[head.bias_range()];
+        let n = dlogits.len() / self.head.outputs;
+        let bias = &mut gradient[self.head.bias_range()];
         bias.fill(0.0);
-        rows::sum(isa, dlogits, bias);
-        if !self.hidden.is_empty() {
-            matmul(d, head.weight(trainable), &mut self.slope, threads);
-        }
-
+        rows::sum(self.isa, dlogits, bias);
+        self.linear_backward(self.hidden.len(), trainable, x, Some(dlogits), gradient);
         for index in (0..self.hidden.len()).rev() {
-            let (before, from) = self.hidden.split_at_mut(index);
-            let layer = &mut from[0];
-            let (width, linear) = (layer.linear.outputs, layer.linear);
-            let slope = &mut self.slope[..n * width];
-            let active = &layer.active[..n * width];
-
-            // Back through the normalisation: two sums over the batch, then one pass.
-            let mean = &layer.moments.wide_mean;
-            let blocks = slope
-                .chunks(BLOCK_ROWS * width)
-                .zip(active.chunks(BLOCK_ROWS * width));
-            threads.for_each(
-                blocks.zip(sums_of(&mut self.sums, width)),
-                |((dy, r), sums)| {
-                    sums.fill(0.0);
-                    let (sum, product) = sums.split_at_mut(width);
-                    rows::norm_sums(isa, dy, r, mean, sum, product);
-                },
-            );
-            let n_blocks = n.div_ceil(BLOCK_ROWS);
-            let parts = self.sums.chunks_exact(2 * width).take(n_blocks);
-            layer
-                .moments
-                .turn(layer.norm, trainable, gradient, n, parts);
-            let k = layer.moments.backward();
-            let blocks = slope
-                .chunks_mut(BLOCK_ROWS * width)
-                .zip(active.chunks(BLOCK_ROWS * width));
-            threads.for_each(
-                blocks.zip(sums_of(&mut self.sums, width)),
-                |((dy, r), sums)| {
-                    let sum = &mut sums[..width];
-                    sum.fill(0.0);
-                    rows::norm_relu_backward(isa, dy, r, k, sum);
-                },
-            );
-            let bias = &mut gradient[linear.bias_range()];
-            bias.fill(0.0);
-            for sums in self.sums.chunks_exact(2 * width).take(n_blocks) {
-                rows::sum(isa, &sums[..width], bias);
-            }
-
-            // Back through the linear layer; nobody asks for the gradient of the input itself.
-            let input = before
-                .last()
-                .map_or(x, |layer| &layer.normal[..n * linear.inputs]);
-            let d = Mat::new(slope, n, width);
-            let input = Mat::new(input, n, linear.inputs);
-            matmul(d.t(), input, &mut gradient[linear.weight_range()], threads);
-            if index > 0 {
-                matmul(d, linear.weight(trainable), &mut self.next_slope, threads);
-                std::mem::swap(&mut self.slope, &mut self.next_slope);
-            }
+            self.hidden_backward(index, n, trainable, gradient);
+            self.linear_backward(index, trainable, x, None, gradient);
         }
     }
+
+    /// Back through linear layer number `index`, from the gradient of its outcome (`dlogits` for
+    /// the last one, else `slope`): its weights; and unless it is the first, whose input nobody
+    /// asks the gradient of, the gradient of its input into `slope`, with the two sums that the
+    /// normalisation before it needs.
+    fn linear_backward(
+        &mut self,
+        index: usize,
+        trainable: &[f32],
+        x: &[f32],
+        dlogits: Option<&[f32]>,
+        gradient: &mut [f32],
+    ) {
+        let linear = self
+            .hidden
+            .get(index)
+            .map_or(self.head, |layer| layer.linear);
+        let before = index.checked_sub(1).map(|before| &self.hidden[before]);
+        let input = before.map_or(x, |layer| &layer.normal);
+        let n = x.len()
+            / self
+                .hidden
+                .first()
+                .map_or(self.head, |layer| layer.linear)
+                .inputs;
+        let d = Mat::new(dlogits.unwrap_or(&self.slope), n, linear.outputs);
+        let weight = &mut gradient[linear.weight_range()];
+        let input = Mat::new(input, n, linear.inputs);
+        matmul(d.t(), input, weight, self.threads);
+        let Some(before) = before else { return };
+        let (isa, width, mean) = (self.isa, linear.inputs, &before.moments.wide_mean);
+        let slope = &mut self.next_slope[..n * width];
+        matmul(d, linear.weight(trainable), slope, self.threads);
+        let slope = slope.chunks(BLOCK_ROWS * width);
+        let active = before.active[..n * width].chunks(BLOCK_ROWS * width);
+        let sums = self.sums.chunks_exact_mut(2 * width);
+        self.threads
+            .for_each(slope.zip(active).zip(sums), |((dy, r), sums)| {
+                sums.fill(0.0);
+                let (sum, product) = sums.split_at_mut(width);
+                rows::norm_sums(isa, dy, r, mean, sum, product);
+            });
+        std::mem::swap(&mut self.slope, &mut self.next_slope);
+    }
+
+    /// Back through the normalisation and the ReLU of a hidden layer, in place in `slope`.
+    fn hidden_backward(&mut self, index: usize, n: usize, trainable: &[f32], gradient: &mut [f32]) {
+        let layer = &mut self.hidden[index];
+        let (isa, width, norm) = (self.isa, layer.linear.outputs, layer.norm);
+        let n_blocks = n.div_ceil(BLOCK_ROWS);
+        let parts = self.sums.chunks_exact(2 * width).take(n_blocks);
+        layer.moments.turn(norm, trainable, gradient, n, &parts);
+        let k = layer.moments.backward();
+        let slope = self.slope[..n * width].chunks_mut(BLOCK_ROWS * width);
+        let active = layer.active[..n * width].chunks(BLOCK_ROWS * width);
+        let sums = self.sums.chunks_exact_mut(2 * width);
+        self.threads
+            .for_each(slope.zip(active).zip(sums), |((dy, r), sums)| {
+                let sum = &mut sums[..width];
+                sum.fill(0.0);
+                rows::norm_relu_backward(isa, dy, r, k, sum);
+            });
+        let bias = &mut gradient[layer.linear.bias_range()];
+        bias.fill(0.0);
+        for sums in self.sums.chunks_exact(2 * width).take(n_blocks) {
+            rows::sum(isa, &sums[..width], bias);
+        }
+    }
+}
+
+impl Hidden {
+    /// The normalised activations of `n` rows.
+    fn normalize(&mut self, isa: Isa, threads: Threads, n: usize) {
+        let width = self.linear.outputs;
+        let Moments { scale, shift, .. } = &self.moments;
+        let active = self.active[..n * width].chunks(BLOCK_ROWS * width);
+        let normal = self.normal[..n * width].chunks_mut(BLOCK_ROWS * width);
+        threads.for_each(active.zip(normal), |(x, out)| {
+            rows::affine(isa, x, scale, shift, out);
+        });
+    }
+}
+
+/// Adds the bias to a block of rows and cuts at zero; `sums` becomes the means of the columns and
+/// their summed squared deviations.
+fn activate(isa: Isa, z: &mut [f32], bias: &[f32], sums: &mut [f32]) {
+    let width = bias.len();
+    let (mean, deviation) = sums.split_at_mut(width);
+    let share = width as f32 / z.len() as f32;
+    mean.fill(0.0);
+    deviation.fill(0.0);
+    rows::bias_relu_sum(isa, z, bias, mean);
+    for mean in mean.iter_mut() {
+        *mean *= share;
+    }
+    rows::squared_deviation(isa, z, mean, deviation);
 }

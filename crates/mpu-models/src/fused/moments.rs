@@ -92,7 +92,7 @@ impl Moments {
         place: NormPlace,
         trainable: &[f32],
         buffers: &mut [f32],
-        parts: impl Iterator<Item = (usize, &'a [f32])> + Clone,
+        parts: &(impl Iterator<Item = (usize, &'a [f32])> + Clone),
     ) {
         let count: usize = parts.clone().map(|(count, _)| count).sum();
         if count < 2 {
@@ -154,7 +154,7 @@ impl Moments {
         trainable: &[f32],
         gradient: &mut [f32],
         count: usize,
-        parts: impl Iterator<Item = &'a [f32]> + Clone,
+        parts: &(impl Iterator<Item = &'a [f32]> + Clone),
     ) {
         for channel in 0..place.channels {
             let (mut sum, mut product) = (0.0, 0.0);

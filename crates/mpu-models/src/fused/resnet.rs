@@ -143,28 +143,27 @@ impl ResNetWorkspace {
             let n_weights = layer.filter.n_weights();
             layer.filter.pack(&trainable[layer.weight..][..n_weights]);
         }
-        self.first_layer(n, x);
+        let sums = matches!(statistics, Statistics::Batch(_));
+        self.first_layer(n, x, sums);
         self.layers[0].settle(trainable, &mut statistics, &self.sums, n);
         for block in 0..self.blocks.len() {
-            self.inner_layer(n, block);
+            self.inner_layer(n, block, sums);
             self.layers[1 + 2 * block].settle(trainable, &mut statistics, &self.sums, n);
-            self.outer_layer(n, block);
+            self.outer_layer(n, block, sums);
             self.layers[2 + 2 * block].settle(trainable, &mut statistics, &self.sums, n);
         }
         self.pool(n);
         let (inputs, outputs) = (PLANES[2], self.outputs);
         let (weight, bias) = trainable[self.head..].split_at(inputs * outputs);
         let pooled = Mat::new(&self.pooled, n, inputs);
-        matmul(
-            pooled,
-            Mat::new(weight, outputs, inputs).t(),
-            logits,
-            self.threads,
-        );
+        let weight = Mat::new(weight, outputs, inputs).t();
+        matmul(pooled, weight, logits, self.threads);
         rows::bias_add(self.isa, logits, &bias[..outputs]);
     }
 
-    fn first_layer(&mut self, n: usize, x: &[f32]) {
+    /// The first convolution. Sums for the normalisation after it are taken only if asked for,
+    /// here and below.
+    fn first_layer(&mut self, n: usize, x: &[f32], with_sums: bool) {
         let (isa, per_part) = (self.isa, n.div_ceil(PARTS));
         let layer = &mut self.layers[0];
         let (size, out) = (layer.filter.input, layer.filter.output);
@@ -185,13 +184,15 @@ impl ResNetWorkspace {
                 for (((x, input), z), sums) in images {
                     interleave(x, size, input);
                     filter.forward(input, z);
-                    summarize(isa, z, out, &mut scratch.sums, sums);
+                    if with_sums {
+                        summarize(isa, z, out, &mut scratch.sums, sums);
+                    }
                 }
             });
     }
 
     /// The input of a block, from the layer before it, and its first convolution.
-    fn inner_layer(&mut self, n: usize, block: usize) {
+    fn inner_layer(&mut self, n: usize, block: usize, with_sums: bool) {
         let (isa, per_part) = (self.isa, n.div_ceil(PARTS));
         let (before, after) = self.layers.split_at_mut(1 + 2 * block);
         let (last, layer) = (&before[2 * block], &mut after[0]);
@@ -214,13 +215,15 @@ impl ResNetWorkspace {
                 for (((index, image), z), sums) in images {
                     join.apply(isa, index, &mut scratch.image, image);
                     filter.forward(image, z);
-                    summarize(isa, z, out, &mut scratch.sums, sums);
+                    if with_sums {
+                        summarize(isa, z, out, &mut scratch.sums, sums);
+                    }
                 }
             });
     }
 
     /// The second convolution of a block.
-    fn outer_layer(&mut self, n: usize, block: usize) {
+    fn outer_layer(&mut self, n: usize, block: usize, with_sums: bool) {
         let (isa, per_part, stage) = (self.isa, n.div_ceil(PARTS), self.blocks[block].stage);
         let (before, after) = self.layers.split_at_mut(2 + 2 * block);
         let (last, layer) = (&before[1 + 2 * block], &mut after[0]);
@@ -241,7 +244,9 @@ impl ResNetWorkspace {
                     let active = &mut scratch.active[stage];
                     last.activate(isa, index, active);
                     filter.forward(active, z);
-                    summarize(isa, z, size, &mut scratch.sums, sums);
+                    if with_sums {
+                        summarize(isa, z, size, &mut scratch.sums, sums);
+                    }
                 }
             });
     }
@@ -268,7 +273,9 @@ impl ResNetWorkspace {
                     join.apply(isa, index, &mut scratch.image, image);
                     // The border is zero: it may be summed as well.
                     fold(image, pooled);
-                    pooled.iter_mut().for_each(|mean| *mean *= share);
+                    for mean in pooled.iter_mut() {
+                        *mean *= share;
+                    }
                 }
             });
     }

@@ -253,3 +253,134 @@ per_isa! {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ramp(n: usize, step: f64) -> Vec<f32> {
+        (0..n)
+            .map(|i| ((i as f64 * step).fract() - 0.5) as f32)
+            .collect()
+    }
+
+    /// Bits, so that NaN is equal to itself.
+    fn bits(blocks: &[&[f32]]) -> Vec<u32> {
+        blocks
+            .concat()
+            .iter()
+            .map(|value| value.to_bits())
+            .collect()
+    }
+
+    /// Every pass over the same numbers, one after the other.
+    fn all(isa: Isa, rows: usize, width: usize) -> Vec<Vec<u32>> {
+        let n = rows * width;
+        let mut x = ramp(n, 0.618);
+        x[n / 2] = f32::NAN;
+        x[n / 3] = 0.0;
+        let (y, pitch) = (ramp(n, 0.7548), width + 3);
+        let wide = ramp(rows * pitch, 0.5698);
+        let column = |step| ramp(width, step);
+        let (a, b, c, mean) = (column(0.41), column(0.73), column(0.32), column(0.55));
+        let k = Backward {
+            mean: &mean,
+            a: &a,
+            b: &b,
+            c: &c,
+        };
+        let zeros = || (vec![0.0; width], vec![0.0; width]);
+        let mut list = Vec::new();
+
+        let (mut z, (mut s, mut t)) = (x.clone(), zeros());
+        bias_relu_sum(isa, &mut z, &a, &mut s);
+        squared_deviation(isa, &z, &mean, &mut t);
+        sum(isa, &y, &mut t);
+        list.push(bits(&[&z, &s, &t]));
+
+        let (mut z, mut out) = (x.clone(), vec![0.0; n]);
+        bias_relu_affine(isa, &mut z, &a, &b, &c);
+        bias_add(isa, &mut z, &mean);
+        affine(isa, &z, &a, &b, &mut out);
+        list.push(bits(&[&z, &out]));
+
+        let mut padded = wide.clone();
+        let view = View::new(&x, width);
+        affine_relu(isa, view, &a, &b, ViewMut::new(&mut padded, pitch), rows);
+        list.push(bits(&[&padded]));
+        let skip = View::new(&wide, pitch);
+        affine_add_relu(
+            isa,
+            view,
+            &a,
+            &b,
+            skip,
+            ViewMut::new(&mut padded, pitch),
+            rows,
+        );
+        list.push(bits(&[&padded]));
+
+        let (mut dy, (mut s, mut t)) = (y.clone(), zeros());
+        norm_sums(isa, &dy, &x, &mean, &mut s, &mut t);
+        masked_norm_sums(isa, &mut dy, skip, &x, &mean, &mut s, &mut t);
+        list.push(bits(&[&dy, &s, &t]));
+        norm_relu_backward(isa, &mut dy, &x, k, &mut s);
+        norm_backward(isa, &dy, &y, k, ViewMut::new(&mut padded, pitch));
+        list.push(bits(&[&dy, &s, &padded]));
+
+        let (mut p, mut m, mut v) = (x.clone(), y.clone(), vec![0.25; n]);
+        let share = AdamStep {
+            keep: 0.99,
+            share1: 0.1,
+            beta2: 0.999,
+            share2: 0.001,
+            step: 0.01,
+            root: 0.1,
+            eps: 1e-8,
+        };
+        adam(isa, &mut p, &y, &mut m, &mut v, share);
+        sgd(isa, &mut p, &y, &mut m, 0.9, 0.1);
+        list.push(bits(&[&p, &m, &v]));
+        list
+    }
+
+    #[test]
+    fn every_compilation_gives_the_bits_of_the_plain_one() {
+        let kinds = Isa::available();
+        for (rows, width) in [(1, 1), (3, 7), (2, 16), (5, 300), (4, 512), (9, 33)] {
+            let plain = all(kinds[0], rows, width);
+            for &isa in &kinds[1..] {
+                for (index, (got, want)) in all(isa, rows, width).iter().zip(&plain).enumerate() {
+                    assert!(got == want, "{isa:?}, {rows} x {width}, pass {index}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn passes_compute_what_they_say() {
+        let isa = Isa::detect();
+        let (mut z, mut total) = (vec![1.0, -2.0, 3.0, 0.5], vec![0.0; 2]);
+        bias_relu_sum(isa, &mut z, &[0.5, 1.0], &mut total);
+        assert_eq!((z, total), (vec![1.5, 0.0, 3.5, 1.5], vec![5.0, 1.5]));
+
+        let k = Backward {
+            mean: &[1.0],
+            a: &[2.0],
+            b: &[3.0],
+            c: &[0.5],
+        };
+        let (mut dy, mut total) = (vec![1.0, 1.0], vec![0.0]);
+        norm_relu_backward(isa, &mut dy, &[4.0, 0.0], k, &mut total);
+        assert_eq!(
+            (dy, total),
+            (vec![11.5, 0.0], vec![11.5]),
+            "nothing flows where r is 0"
+        );
+
+        let (mut dy, mut s, mut t) = (vec![2.0, 5.0], vec![0.0], vec![0.0]);
+        let out = View::new(&[0.1, 0.0], 1);
+        masked_norm_sums(isa, &mut dy, out, &[3.0, 9.0], &[1.0], &mut s, &mut t);
+        assert_eq!((dy, s, t), (vec![2.0, 0.0], vec![2.0], vec![4.0]));
+    }
+}

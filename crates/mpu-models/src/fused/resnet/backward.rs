@@ -190,7 +190,7 @@ impl ResNetWorkspace {
         let parts = self.sums.chunks_exact(2 * size.channels).take(n);
         layer
             .moments
-            .turn(layer.norm, trainable, gradient, count, parts);
+            .turn(layer.norm, trainable, gradient, count, &parts);
     }
 
     /// The gradient of a layer's filters, from the sums of the parts.

@@ -37,7 +37,7 @@ impl Layer {
             Statistics::Batch(buffers) => {
                 let parts = sums.chunks_exact(2 * size.channels).take(n);
                 let parts = parts.map(|sums| (size.height * size.width, sums));
-                self.moments.settle(self.norm, trainable, buffers, parts);
+                self.moments.settle(self.norm, trainable, buffers, &parts);
             }
             Statistics::Running(buffers) => self.moments.recall(self.norm, trainable, buffers),
         }
@@ -222,7 +222,9 @@ pub(super) fn summarize(isa: Isa, z: &[f32], size: ImageSize, wide: &mut [f32], 
     rows::sum(isa, z, row);
     fold(row, means);
     let share = 1.0 / (size.height * size.width) as f32;
-    means.iter_mut().for_each(|mean| *mean *= share);
+    for mean in means.iter_mut() {
+        *mean *= share;
+    }
     for pixel in spread.chunks_exact_mut(size.channels) {
         pixel.copy_from_slice(means);
     }
