@@ -1,6 +1,7 @@
 //! The workspace as a user meets it: the built `mpu-cli`, and the documents' own commands.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
 mod data;
 mod losses;

@@ -61,12 +61,11 @@ pub(crate) fn new_folder(path: &Path) -> anyhow::Result<()> {
 
 /// The first of `name`, `name-2`, `name-3`, … that does not exist in `folder`.
 pub(crate) fn free_name(folder: &Path, name: &str) -> PathBuf {
-    let first = folder.join(name);
-    if !first.exists() {
-        return first;
+    let mut path = folder.join(name);
+    let mut n = 2;
+    while path.exists() {
+        path = folder.join(format!("{name}-{n}"));
+        n += 1;
     }
-    (2u32..)
-        .map(|n| folder.join(format!("{name}-{n}")))
-        .find(|path| !path.exists())
-        .unwrap_or(first)
+    path
 }

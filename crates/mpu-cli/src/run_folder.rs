@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use mpu_data::source::content::sha256;
 use mpu_data::{Priors, Scaler, Shape};
 use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Params};
 use mpu_risk::Method;
 use mpu_train::{EpochMetrics, State, model_to_bytes};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::config::RunConfig;
 use crate::files;
@@ -172,8 +172,7 @@ impl RunFolder {
         files::write_atomic(&self.file("model.safetensors"), &bytes)?;
         let card = serde_json::to_vec_pretty(card).context("writing model.json")?;
         files::write_atomic(&self.file("model.json"), &card)?;
-        let digest = Sha256::digest(&bytes);
-        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(sha256(&bytes))
     }
 
     /// Writes the summary, last of all: where it is, the run is complete.

@@ -42,7 +42,7 @@ impl EventWriter {
 
     /// Writes tagged values of one step. Whole frames are written at once, so that a reader sees
     /// none or all of it.
-    pub fn scalars(&mut self, step: i64, scalars: &[(String, f32)]) -> Result<()> {
+    pub fn scalars(&mut self, step: u64, scalars: &[(String, f32)]) -> Result<()> {
         let mut summary = Vec::new();
         for (tag, value) in scalars {
             let mut entry = Vec::new();
@@ -54,7 +54,7 @@ impl EventWriter {
         let mut event = Vec::new();
         put_double(&mut event, 1, wall_time());
         put_key(&mut event, 2, 0);
-        put_varint(&mut event, step.cast_unsigned());
+        put_varint(&mut event, step);
         put_bytes(&mut event, 5, &summary);
         self.write(&event)
     }

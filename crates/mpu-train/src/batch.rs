@@ -46,7 +46,9 @@ impl Batches {
                     }
                     groups[group].push(row);
                 }
-                groups.iter_mut().for_each(|group| shuffle(group, &mut rng));
+                for group in &mut groups {
+                    shuffle(group, &mut rng);
+                }
                 let (mut order, mut ends) = (Vec::with_capacity(labels.len()), Vec::new());
                 for batch in 0..n_batches {
                     for group in &groups {

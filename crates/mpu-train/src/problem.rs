@@ -91,7 +91,7 @@ impl Problem {
     }
 
     /// The problem that a split of a dataset makes, scaled by what its training rows say.
-    pub fn of(data: TrainTest, split: &Split, scaling: Scaling) -> Result<(Self, Scaler)> {
+    pub fn of(data: &TrainTest, split: &Split, scaling: Scaling) -> Result<(Self, Scaler)> {
         let train_rows = split.train_rows();
         let scaler = scaling.fit(data.train.features(), &train_rows)?;
         let take = |features: &Features, rows: &[usize]| -> Result<Features> {

@@ -148,23 +148,20 @@ impl<'a> Progress<'a> {
                 needed,
             });
         }
-        let state = match resume {
-            Some(state) => {
-                state.check(&run.model, run.settings.epochs)?;
-                state
-            }
-            None => {
-                let mut rng = run.seed.stream(Stream::Init);
-                let params = Params::init(&run.model, run.settings.init, &mut rng)?;
-                let n_values = params.trainable().len();
-                let optimizer = Optimizer::new(run.settings.optimizer, n_values)?
-                    .state()
-                    .clone();
-                State {
-                    params,
-                    optimizer,
-                    history: Vec::new(),
-                }
+        let state = if let Some(state) = resume {
+            state.check(&run.model, run.settings.epochs)?;
+            state
+        } else {
+            let mut rng = run.seed.stream(Stream::Init);
+            let params = Params::init(&run.model, run.settings.init, &mut rng)?;
+            let n_values = params.trainable().len();
+            let optimizer = Optimizer::new(run.settings.optimizer, n_values)?
+                .state()
+                .clone();
+            State {
+                params,
+                optimizer,
+                history: Vec::new(),
             }
         };
         let labels = &problem.train().labels;
@@ -205,9 +202,9 @@ impl<'a> Progress<'a> {
         let mut rows = Vec::new();
         for (batch, members) in batches.iter().enumerate() {
             rows.clear();
-            members
-                .iter()
-                .for_each(|&row| rows.extend_from_slice(train.features.row(row)));
+            for &row in members {
+                rows.extend_from_slice(train.features.row(row));
+            }
             let groups = run.groups(problem, members)?;
             let diverged = |what| Error::Diverged {
                 epoch: epoch + 1,

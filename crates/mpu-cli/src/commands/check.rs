@@ -158,26 +158,7 @@ fn describe(
     };
     let _ = writeln!(text, "sampling: {scheme} ({})", check.sampling.why);
     if !check.columns.is_empty() {
-        let mut columns = Table::new([
-            ("column", Align::Left),
-            ("type", Align::Left),
-            ("missing", Align::Right),
-            ("constant", Align::Left),
-        ]);
-        for column in &check.columns {
-            let kind = match column.kind {
-                ColumnType::Numeric => "number".to_owned(),
-                ColumnType::Categorical(n) => format!("{n} categories"),
-            };
-            let constant = if column.constant { "yes" } else { "" };
-            columns.push([
-                column.name.clone(),
-                kind,
-                column.missing.to_string(),
-                constant.to_owned(),
-            ]);
-        }
-        text += &rendered(&columns)?;
+        text += &rendered(&columns(check))?;
     }
     if check.missing() > 0 {
         let missing = check.missing();
@@ -217,4 +198,23 @@ fn describe(
         let _ = writeln!(text, "warning: {warning}");
     }
     Ok(text)
+}
+
+fn columns(check: &DataCheck) -> Table {
+    let mut columns = Table::new([
+        ("column", Align::Left),
+        ("type", Align::Left),
+        ("missing", Align::Right),
+        ("constant", Align::Left),
+    ]);
+    for column in &check.columns {
+        let kind = match column.kind {
+            ColumnType::Numeric => "number".to_owned(),
+            ColumnType::Categorical(n) => format!("{n} categories"),
+        };
+        let constant = if column.constant { "yes" } else { "" };
+        let missing = column.missing.to_string();
+        columns.push([column.name.clone(), kind, missing, constant.to_owned()]);
+    }
+    columns
 }

@@ -1,5 +1,7 @@
 //! `mpu-cli split`: what a protocol makes of a dataset.
 
+use std::fmt::Write as _;
+
 use mpu_data::source::load::{LoadOptions, load};
 use mpu_data::{Seed, Split, SplitSpec};
 use mpu_report::{Align, Format, Table, render};
@@ -68,15 +70,19 @@ pub(crate) fn run(args: &args::SplitArgs) -> anyhow::Result<Answer> {
     if args.report.format == Format::Table {
         for dropped in &summary.dropped {
             let (part, reason) = (dropped.part.slug(), dropped.reason);
-            text += &format!("dropped from {part}: {} rows ({reason:?})\n", dropped.rows);
+            let _ = writeln!(
+                text,
+                "dropped from {part}: {} rows ({reason:?})",
+                dropped.rows
+            );
         }
         for note in &summary.notes {
-            text += &format!("note: {note}\n");
+            let _ = writeln!(text, "note: {note}");
         }
         if let Some(mark) = &summary.data_mark {
-            text += &format!("warning: the data are marked: {mark}\n");
+            let _ = writeln!(text, "warning: the data are marked: {mark}");
         }
-        text += &format!("digest: {}\n", summary.digest);
+        let _ = writeln!(text, "digest: {}", summary.digest);
     }
     Ok(Answer::good(text))
 }

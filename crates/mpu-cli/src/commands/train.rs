@@ -92,17 +92,14 @@ impl<'a> Session<'a> {
             tracing::warn!("the data are not as published: {mark}");
         }
         let scaling = config.data.scaling.unwrap_or_default();
-        let (problem, scaler) = Problem::of(data, &split, scaling)?;
+        let (problem, scaler) = Problem::of(&data, &split, scaling)?;
+        drop(data);
         // Only now, so that a fault in the data leaves no folder behind.
-        let folder = match resumed {
-            Some(folder) => folder,
-            None => {
-                let path = match &args.out {
-                    Some(path) => path.clone(),
-                    None => files::free_name(Path::new("runs"), &config.name()),
-                };
-                RunFolder::create(&path, &config)?
-            }
+        let folder = if let Some(folder) = resumed {
+            folder
+        } else {
+            let free = || files::free_name(Path::new("runs"), &config.name());
+            RunFolder::create(&args.out.clone().unwrap_or_else(free), &config)?
         };
         let started = Instant::now();
         Ok(Self {
@@ -179,10 +176,11 @@ impl<'a> Session<'a> {
             threads: Threads::new(self.threads),
         };
         let resume = folder.checkpoint()?;
-        let tensorboard = match self.args.tensorboard {
-            false => None,
-            true => Some(EventWriter::create(folder.path())?),
-        };
+        let wanted = self
+            .args
+            .tensorboard
+            .then(|| EventWriter::create(folder.path()));
+        let tensorboard = wanted.transpose()?;
         let mut watch = Watch {
             folder,
             bar: ProgressBar::hidden(),
@@ -330,9 +328,11 @@ impl Observer for Watch<'_> {
             Event::Checkpoint(state) => self.checkpoint(state)?,
             _ => {}
         }
-        Ok(match self.interrupted.load(Ordering::SeqCst) {
-            true => Control::Stop,
-            false => Control::Continue,
+        let stop = self.interrupted.load(Ordering::SeqCst);
+        Ok(if stop {
+            Control::Stop
+        } else {
+            Control::Continue
         })
     }
 }
@@ -351,5 +351,5 @@ fn write_scalars(writer: &mut EventWriter, metrics: &EpochMetrics) -> anyhow::Re
         .filter(|(name, _)| name.as_str() != "epoch")
         .filter_map(|(name, value)| Some((name.clone(), value.as_f64()? as f32)))
         .collect();
-    Ok(writer.scalars(metrics.epoch as i64, &scalars)?)
+    Ok(writer.scalars(metrics.epoch as u64, &scalars)?)
 }
