@@ -1,7 +1,7 @@
 //! Which vector instructions there are.
 
-/// An instruction set the processor is known to have: only [`Isa::detect`] and
-/// [`Isa::available`] make one, so that holding it is proof.
+/// An instruction set the processor is known to have: only [`Isa::detect`] (and a test's list of
+/// all there are) makes one, so that holding it is proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Isa(Kind);
 
