@@ -8,6 +8,7 @@
     reason = "a command-line tool: findings go to stdout, conversation to stderr"
 )]
 
+mod bench;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -28,12 +29,24 @@ struct Args {
 enum Command {
     /// Check the house rules that neither the compiler nor clippy can see.
     Tidy,
+    /// Measure ours beside a peer on this machine.
+    #[command(subcommand)]
+    Bench(Bench),
+}
+
+#[derive(Debug, Subcommand)]
+enum Bench {
+    /// Load a large CSV: our reader beside pandas.
+    Csv(bench::csv::Csv),
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let outcome = match args.command {
         Command::Tidy => run_tidy(),
+        Command::Bench(Bench::Csv(csv)) => workspace_root()
+            .and_then(|root| bench::csv::run(&root, &csv))
+            .map(|()| ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use mpu_data::source::load::{LoadOptions, load};
+use mpu_data::split::DropReason;
 use mpu_data::{Seed, Split, SplitSpec};
 use mpu_report::{Align, Format, Table, render};
 
@@ -69,12 +70,14 @@ pub(crate) fn run(args: &args::SplitArgs) -> anyhow::Result<Answer> {
     let mut text = render(args.report.format, &table, &summary)?;
     if args.report.format == Format::Table {
         for dropped in &summary.dropped {
-            let (part, reason) = (dropped.part.slug(), dropped.reason);
-            let _ = writeln!(
-                text,
-                "dropped from {part}: {} rows ({reason:?})",
-                dropped.rows
-            );
+            let part = dropped.part.slug();
+            let why = match dropped.reason {
+                DropReason::ClassNotKept => "their class is not among the first k",
+                DropReason::NegativesReduced => "negatives beyond the fifth that was kept",
+                DropReason::ForPrior => "more than the asked prior leaves room for",
+                DropReason::OutsideSample => "outside the single sample",
+            };
+            let _ = writeln!(text, "dropped from {part}: {} rows ({why})", dropped.rows);
         }
         for note in &summary.notes {
             let _ = writeln!(text, "note: {note}");

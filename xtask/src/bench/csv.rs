@@ -1,0 +1,163 @@
+//! Loading a large CSV: our reader beside `pandas.read_csv`.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{median, number, output, python_with};
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Csv {
+    /// Rows of the table.
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: usize,
+    /// Columns of numbers.
+    #[arg(long, default_value_t = 50)]
+    columns: usize,
+    /// Rounds; ours and the peer take turns.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+}
+
+const PEER: &str = "import sys, time, resource
+import pandas
+names = {f'c{i}': 'float32' for i in range(int(sys.argv[2]))}
+start = time.perf_counter()
+table = pandas.read_csv(sys.argv[1], dtype=names)
+matrix = table[list(names)].to_numpy('float32')
+print('seconds', time.perf_counter() - start)
+print('sum', float(matrix.sum(dtype='float64')))
+print('rows', len(table))
+print('peak-mb', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
+";
+
+pub(crate) fn run(root: &Path, args: &Csv) -> Result<()> {
+    ensure!(
+        args.rows > 0 && args.columns > 0 && args.rounds > 0,
+        "rows, columns and rounds must be at least 1"
+    );
+    let folder = root.join("target").join("bench");
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let table = folder.join(format!("{}x{}.csv", args.rows, args.columns));
+    if !table.exists() {
+        eprintln!("writing {}", table.display());
+        write_table(&table, args.rows, args.columns)?;
+    }
+    let build = [
+        "build",
+        "--release",
+        "--package",
+        "mpu-data",
+        "--example",
+        "load_csv",
+    ];
+    output(
+        Command::new("cargo")
+            .args(build)
+            .current_dir(root)
+            .env("CARGO_TARGET_DIR", root.join("target")),
+    )?;
+    let ours = root.join("target/release/examples/load_csv");
+    let python = match python_with(&folder, &["pandas"]) {
+        Ok(python) => Some(python),
+        Err(error) => {
+            eprintln!("no pandas to compare with: {error:#}");
+            None
+        }
+    };
+    let (mut mine, mut peers, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 1..=args.rounds {
+        eprintln!("round {round} of {}", args.rounds);
+        let text = output(Command::new(&ours).arg(&table).arg("label"))?;
+        ensure!(
+            number(&text, "rows")? as usize == args.rows,
+            "our reader lost rows"
+        );
+        let seconds = number(&text, "seconds")?;
+        mine.push(number(&text, "peak-over-matrix")?);
+        let Some(python) = &python else { continue };
+        let mut peer = Command::new(python);
+        let peer = output(
+            peer.args(["-c", PEER])
+                .arg(&table)
+                .arg(args.columns.to_string()),
+        )?;
+        let (sum, theirs) = (number(&text, "sum")?, number(&peer, "sum")?);
+        ensure!(
+            (sum - theirs).abs() <= 1e-3 * theirs.abs().max(1.0),
+            "sums differ: {sum} and {theirs}"
+        );
+        ratios.push(number(&peer, "seconds")? / seconds);
+        let matrix = (args.rows * args.columns * 4) as f64 / 1e6;
+        peers.push(number(&peer, "peak-mb")? / matrix);
+    }
+    println!(
+        "table: {} rows x {} columns, {} rounds, medians",
+        args.rows, args.columns, args.rounds
+    );
+    println!(
+        "peak memory, ours: {:.2} x the f32 matrix",
+        median(&mut mine)
+    );
+    if !ratios.is_empty() {
+        println!(
+            "peak memory, pandas: {:.2} x the f32 matrix",
+            median(&mut peers)
+        );
+        println!(
+            "speed: {:.2} x pandas.read_csv to float32 (same sum of all values)",
+            median(&mut ratios)
+        );
+    }
+    Ok(())
+}
+
+/// Numbers of six digits from a fixed generator, and a label that is blank in half of the rows.
+fn write_table(path: &Path, rows: usize, columns: usize) -> Result<()> {
+    let beside = path.with_extension("part");
+    let writing = || format!("writing {}", beside.display());
+    let mut file = BufWriter::new(File::create(&beside).with_context(writing)?);
+    for column in 0..columns {
+        write!(file, "c{column},").with_context(writing)?;
+    }
+    writeln!(file, "label").with_context(writing)?;
+    let mut state = 1u64;
+    for row in 0..rows {
+        for _ in 0..columns {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let value = (state >> 40) as f64 / f64::from(1 << 24) * 20.0 - 10.0;
+            write!(file, "{value:.5},").with_context(writing)?;
+        }
+        let label = ["a", "", "b", ""][row % 4];
+        writeln!(file, "{label}").with_context(writing)?;
+    }
+    file.into_inner()
+        .context("writing the table")?
+        .sync_all()
+        .with_context(writing)?;
+    fs::rename(&beside, path).with_context(|| format!("renaming to {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_its_rows_columns_and_labels() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("small.csv");
+        write_table(&path, 4, 3).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "c0,c1,c2,label");
+        assert_eq!(lines.len(), 5);
+        assert!(lines[1].ends_with(",a") && lines[2].ends_with(',') && lines[3].ends_with(",b"));
+        assert!(lines.iter().all(|line| line.split(',').count() == 4));
+    }
+}

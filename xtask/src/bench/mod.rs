@@ -1,0 +1,80 @@
+//! `cargo xtask bench`: ours beside a peer, in one run on one machine. Only ratios are printed as results.
+
+pub(crate) mod csv;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// Runs a command to its end and gives what it printed.
+fn output(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("starting {name}"))?;
+    if !output.status.success() {
+        bail!(
+            "{name} failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A Python with the given packages in a virtual environment below `folder`, made if it is not there.
+fn python_with(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
+    let environment = folder.join("venv");
+    let python = environment.join("bin").join("python");
+    if !python.exists() {
+        eprintln!("making a virtual environment with {}", packages.join(", "));
+        output(
+            Command::new("python3")
+                .args(["-m", "venv"])
+                .arg(&environment),
+        )?;
+    }
+    let install = ["-m", "pip", "install", "--quiet"];
+    output(Command::new(&python).args(install).args(packages))?;
+    Ok(python)
+}
+
+/// The number after `key` in lines of `key value`.
+fn number(text: &str, key: &str) -> Result<f64> {
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+    let value = value.with_context(|| format!("no line `{key}` in:\n{text}"))?;
+    value
+        .trim()
+        .parse()
+        .with_context(|| format!("`{value}` is not a number"))
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_by_their_key() {
+        let text = "rows 10\nseconds 1.5\nseconds-more 9\n";
+        assert_eq!(number(text, "seconds").unwrap(), 1.5);
+        assert!(number(text, "peak").is_err());
+        assert!(number("seconds fast", "seconds").is_err());
+    }
+
+    #[test]
+    fn medians_of_odd_and_even_lists() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+}
