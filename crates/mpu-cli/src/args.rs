@@ -1,5 +1,6 @@
 //! Arguments, as typed.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -41,12 +42,13 @@ impl Args {
             (false, 1) => LevelFilter::INFO,
             (false, _) => LevelFilter::DEBUG,
         };
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         tracing_subscriber::fmt()
             .with_max_level(level)
             .with_writer(std::io::stderr)
             .without_time()
             .with_target(false)
-            .with_ansi(std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()))
+            .with_ansi(std::io::stderr().is_terminal() && !no_color)
             .init();
     }
 }
