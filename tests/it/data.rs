@@ -141,3 +141,38 @@ fn a_split_of_generated_rows_needs_no_file() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("prior"), "{}", stderr(&wrong));
 }
+
+#[test]
+fn a_check_says_what_was_understood_and_names_near_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("items.csv");
+    let rows =
+        "id,weight,colour,kind\na,1.5,red,dent\nb,2.5,blue,scratch\nc,1.0,red,\nd,,blue,unknown\n";
+    std::fs::write(&file, rows).unwrap();
+    let path = file.display().to_string();
+    let args = [
+        "check",
+        "--data",
+        &path,
+        "--label-column",
+        "kind",
+        "--id-column",
+        "id",
+    ];
+    let text = stdout(&mpu_cli(&args));
+    for part in [
+        "rows: 4",
+        "dent",
+        "scratch",
+        "marked by blank: 1",
+        "missing values: 1",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json = stdout(&mpu_cli(&[&args[..], &["--format", "json"]].concat()));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["check"]["unlabeled"], 2);
+    let wrong = mpu_cli(&["check", "--data", &path, "--label-column", "knd"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("`kind`"), "{}", stderr(&wrong));
+}
