@@ -38,14 +38,22 @@ enum Command {
 enum Bench {
     /// Load a large CSV: our reader beside pandas.
     Csv(bench::csv::Csv),
+    /// Make training steps: ours beside PyTorch, candle and the bare matrix products.
+    Train(bench::train::Train),
+    /// Build `mpu-cli` from nothing.
+    Build(bench::build::Build),
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let outcome = match args.command {
         Command::Tidy => run_tidy(),
-        Command::Bench(Bench::Csv(csv)) => workspace_root()
-            .and_then(|root| bench::csv::run(&root, &csv))
+        Command::Bench(bench) => workspace_root()
+            .and_then(|root| match bench {
+                Bench::Csv(csv) => bench::csv::run(&root, &csv),
+                Bench::Train(train) => bench::train::run(&root, &train),
+                Bench::Build(build) => bench::build::run(&root, &build),
+            })
             .map(|()| ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(|error| {

@@ -1,33 +1,37 @@
-//! Times one training step: the fused path, the naive candle path, and its matrix products alone.
+//! Training steps on request, for `cargo xtask bench train`, which has them take turns with PyTorch.
 //!
 //! ```text
-//! cargo run --release -p mpu-models --example step -- [mlp|resnet|all] [rounds] [threads]
-//! cargo run --release -p mpu-models --example step -- steps mlp|resnet [steps] [threads]
+//! cargo run --release -p mpu-models --example step -- mlp5|resnet20 THREADS
 //! ```
 //!
-//! Rounds of the variants take turns, and medians over the rounds are printed: of the time on the
-//! clock, and of the time on the processor, which other work on the machine disturbs less.
-//! The second form prints the two times of every step of the fused path: `step_torch.py --ours`
-//! calls it in turn with the same network, loss and batch in PyTorch.
+//! Reads lines `VARIANT STEPS` and answers each with the seconds these steps took and the loss of the last
+//! one. The variants: `ours` (the fused path, the risk in `f64`, fused Adam), `candle` (plain candle operations
+//! and gradients), `products` (the matrix products of a step and nothing else). Network, weights, batch and
+//! loss are those of `step_torch.py`.
 
 #![allow(clippy::print_stdout, reason = "an example that reports to the reader")]
 
+use std::io::Write as _;
 use std::time::Instant;
 
 use candle_core::{Device, Tensor};
+use mpu_data::{MpuLabel, Priors};
+use mpu_loss::Loss;
 use mpu_models::fused::{Products, Workspace};
 use mpu_models::{Mode, ModelSpec, Network, OptimSpec, Optimizer, Params, Role, Threads};
+use mpu_risk::{Correction, Estimator, Groups, Method};
 
 type Error = Box<dyn std::error::Error>;
 
 const LEARNING_RATE: f64 = 1e-3;
 
-/// A batch, the sign of every score in the loss, and the network.
+/// A network, a batch, and the paper's method on it.
 struct Task {
     spec: ModelSpec,
     rows: Vec<f32>,
-    signs: Vec<f32>,
     n: usize,
+    estimator: Estimator,
+    groups: Groups,
 }
 
 /// The fractional parts of multiples of `step`, from -1 to 1: what `step_torch.py` has as well.
@@ -36,20 +40,27 @@ fn weyl(n: usize, step: f64) -> impl Iterator<Item = f64> {
 }
 
 impl Task {
-    fn new(spec: ModelSpec, n: usize) -> Self {
+    /// Row `r` is labelled with class `r mod 2k` if that is observed, and else in the pool; observed
+    /// classes share half of it.
+    fn new(spec: ModelSpec, n: usize) -> Result<Self, Error> {
         let k = spec.outputs();
         let rows = weyl(n * spec.inputs(), 0.618_033_988_749_894_9)
             .map(|x| x as f32)
             .collect();
-        let signs = (0..n * k)
-            .map(|i| if i % k == (i / k) % k { 1.0 } else { -1.0 })
-            .collect();
-        Self {
+        let priors = Priors::from_observed(&vec![0.5 / (k - 1) as f64; k - 1])?;
+        let label = |row: usize| match row % (2 * k) {
+            class if class < k - 1 => MpuLabel::Labeled(class),
+            _ => MpuLabel::Unlabeled,
+        };
+        let groups = Groups::new(priors.classes(), &(0..n).map(label).collect::<Vec<_>>())?;
+        let estimator = Estimator::new(Method::Csmpu(Correction::Abs), Loss::default(), priors);
+        Ok(Self {
             spec,
             rows,
-            signs,
             n,
-        }
+            estimator,
+            groups,
+        })
     }
 
     fn params(&self) -> Result<Params, Error> {
@@ -67,163 +78,77 @@ impl Task {
         }
         Ok(params)
     }
-
-    /// The mean over rows of `Σ_j sigmoid(−s_j f_j)`, and its gradient.
-    fn loss(&self, logits: &[f32], dlogits: &mut [f32]) -> f32 {
-        let share = 1.0 / self.n as f32;
-        let mut loss = 0.0;
-        for ((f, s), d) in logits.iter().zip(&self.signs).zip(dlogits) {
-            let p = 1.0 / (1.0 + (s * f).exp());
-            loss += p as f64;
-            *d = -s * p * (1.0 - p) * share;
-        }
-        (loss / self.n as f64) as f32
-    }
 }
 
 /// Something to be timed; a step gives its loss.
-type Step<'a> = Box<dyn FnMut() -> Result<f32, Error> + 'a>;
+type Step<'a> = Box<dyn FnMut() -> Result<f64, Error> + 'a>;
 
-fn fused(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
+fn ours(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
     let mut params = task.params()?;
     let mut workspace = Workspace::new(&task.spec, task.n, threads)?;
     let mut optimizer = Optimizer::new(OptimSpec::ADAM, params.trainable().len())?;
-    let mut dlogits = vec![0.0; task.signs.len()];
     Ok(Box::new(move || {
         workspace.batch_mut(task.n)?.copy_from_slice(&task.rows);
-        let loss = task.loss(workspace.forward(&mut params, Mode::Train)?, &mut dlogits);
+        let logits = workspace.forward(&mut params, Mode::Train)?;
+        let scores: Vec<f64> = logits.iter().map(|&score| f64::from(score)).collect();
+        let risk = task.estimator.plain(&scores, &task.groups)?;
+        let dlogits: Vec<f32> = risk.gradient.iter().map(|&slope| slope as f32).collect();
         let gradient = workspace.backward(&params, &dlogits)?;
         optimizer.step(params.trainable_mut(), gradient, LEARNING_RATE)?;
-        Ok(loss)
+        Ok(risk.terms.corrected)
     }))
 }
 
-fn naive(task: &Task) -> Result<Step<'_>, Error> {
+fn candle(task: &Task) -> Result<Step<'_>, Error> {
     let mut params = task.params()?;
     let mut network = Network::new(&params, &Device::Cpu)?;
     let mut optimizer = Optimizer::new(OptimSpec::ADAM, params.trainable().len())?;
-    let batch = Tensor::from_slice(&task.rows, (task.n, task.spec.inputs()), &Device::Cpu)?;
-    let signs = Tensor::from_slice(&task.signs, (task.n, task.spec.outputs()), &Device::Cpu)?;
     Ok(Box::new(move || {
-        let margins = (network.forward(&batch, Mode::Train)? * &signs)?;
-        let terms = (margins.exp()? + 1.0)?.recip()?;
-        let loss = (terms.sum_all()? / task.n as f64)?;
-        let gradient = network.gradient(&loss.backward()?)?;
+        let batch = Tensor::from_slice(&task.rows, (task.n, task.spec.inputs()), &Device::Cpu)?;
+        let logits = network.forward(&batch, Mode::Train)?;
+        let risk = task.estimator.risk(&logits, &task.groups)?;
+        let gradient = network.gradient(&risk.objective.backward()?)?;
         optimizer.step(params.trainable_mut(), &gradient, LEARNING_RATE)?;
         network.set_params(&params)?;
-        Ok(loss.to_scalar::<f32>()?)
+        Ok(risk.terms.corrected)
     }))
 }
 
-/// Seconds on the clock and on the processor, where the system tells.
-fn now(start: Instant) -> (f64, f64) {
-    let clock = start.elapsed().as_secs_f64();
-    let tasks = std::fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let busy: f64 = tasks
-        .filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok())
-        .filter_map(|text| text.split_whitespace().next()?.parse::<f64>().ok())
-        .sum();
-    (clock, if busy > 0.0 { busy * 1e-9 } else { clock })
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn compare(
-    name: &str,
-    task: &Task,
-    rounds: usize,
-    repeats: usize,
-    threads: Threads,
-) -> Result<(), Error> {
+fn products(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
     let mut products = Products::new(&task.spec, task.n, threads)?;
-    let flops = products.flops();
-    let products: Step<'_> = Box::new(move || {
+    Ok(Box::new(move || {
         products.run();
-        Ok(f32::NAN)
-    });
-    let mut variants: Vec<(&str, usize, Step<'_>)> = vec![
-        ("fused", repeats, fused(task, threads)?),
-        ("products alone", repeats, products),
-        ("naive candle", 1, naive(task)?),
-    ];
-    for (label, _, step) in &mut variants {
-        let losses = (0..3).map(|_| step()).collect::<Result<Vec<_>, _>>()?;
-        println!("{name} {label}: losses of the first three steps {losses:?}");
-    }
-    let start = Instant::now();
-    let mut times = vec![(Vec::new(), Vec::new()); variants.len()];
-    for _ in 0..rounds {
-        for ((_, repeats, step), (clock, busy)) in variants.iter_mut().zip(&mut times) {
-            let before = now(start);
-            for _ in 0..*repeats {
-                step()?;
-            }
-            let after = now(start);
-            clock.push((after.0 - before.0) / *repeats as f64);
-            busy.push((after.1 - before.1) / *repeats as f64);
-        }
-    }
-    let medians: Vec<_> = times
-        .iter_mut()
-        .map(|(c, b)| (median(c), median(b)))
-        .collect();
-    let limit = medians[1].1;
-    for ((label, ..), (clock, busy)) in variants.iter().zip(&medians) {
-        println!(
-            "{name} {label:14} {:9.3} ms/step on the clock {:9.3} on the processor {:7.0} samples/s \
-             {:6.1} GFLOP/s {:5.2} of the limit",
-            clock * 1e3,
-            busy * 1e3,
-            task.n as f64 / busy,
-            flops / busy * 1e-9,
-            limit / busy,
-        );
-    }
-    Ok(())
-}
-
-/// Prints the times of single steps of the fused path, after a few to warm up.
-fn steps(task: &Task, n_steps: usize, threads: Threads) -> Result<(), Error> {
-    let mut step = fused(task, threads)?;
-    for _ in 0..3 {
-        step()?;
-    }
-    let start = Instant::now();
-    for _ in 0..n_steps {
-        let before = now(start);
-        step()?;
-        let after = now(start);
-        println!("{} {}", after.0 - before.0, after.1 - before.1);
-    }
-    Ok(())
+        Ok(f64::NAN)
+    }))
 }
 
 fn main() -> Result<(), Error> {
-    let mut arguments = std::env::args().skip(1).peekable();
-    let single = arguments.next_if(|word| word == "steps").is_some();
-    let which = arguments.next().unwrap_or_else(|| "all".to_owned());
-    let mut number = |default| arguments.next().map_or(Ok(default), |text| text.parse());
-    let (count, threads) = (number(7)?, Threads::new(number(1)?));
-    let mlp = || Task::new(ModelSpec::mlp5(784, 4), 512);
-    let resnet = || Task::new(ModelSpec::resnet20(3, 32, 32, 10), 128);
-    if single {
-        return steps(
-            &if which == "resnet" { resnet() } else { mlp() },
-            count,
-            threads,
-        );
-    }
-    if which != "resnet" {
-        compare("mlp5", &mlp(), count, 20, threads)?;
-    }
-    if which != "mlp" {
-        compare("resnet20", &resnet(), count, 2, threads)?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [network, threads] = arguments.as_slice() else {
+        return Err("usage: step mlp5|resnet20 THREADS".into());
+    };
+    let task = match network.as_str() {
+        "mlp5" => Task::new(ModelSpec::mlp5(784, 4), 512)?,
+        "resnet20" => Task::new(ModelSpec::resnet20(3, 32, 32, 10), 128)?,
+        _ => return Err(format!("no network `{network}`: mlp5 or resnet20").into()),
+    };
+    let threads = Threads::new(threads.parse()?);
+    let mut variants = [
+        ("ours", ours(&task, threads)?),
+        ("candle", candle(&task)?),
+        ("products", products(&task, threads)?),
+    ];
+    for line in std::io::stdin().lines() {
+        let line = line?;
+        let (name, steps) = line.split_once(' ').ok_or("expected `VARIANT STEPS`")?;
+        let found = variants.iter_mut().find(|(variant, _)| *variant == name);
+        let (_, step) = found.ok_or_else(|| format!("no variant `{name}`"))?;
+        let (start, mut loss) = (Instant::now(), f64::NAN);
+        for _ in 0..steps.parse::<usize>()? {
+            loss = step()?;
+        }
+        println!("{} {loss}", start.elapsed().as_secs_f64());
+        std::io::stdout().flush()?;
     }
     Ok(())
 }

@@ -1,17 +1,15 @@
-"""Times the training steps of `step.rs` in PyTorch on the CPU, one line per variant.
+"""Training steps in PyTorch on request: the peer of `step.rs` in `cargo xtask bench train`.
 
-    python step_torch.py [--rounds N] [--threads N] [--only mlp|resnet] [--no-compile]
-                         [--ours PATH_OF_THE_BUILT_EXAMPLE]
+    python step_torch.py mlp5|resnet20 THREADS
 
-The network, loss and batch are those of `step.rs`; the losses of the first steps are printed so
-that both can be seen to compute the same thing. With `--ours` the fused path of `step.rs` takes
-turns with PyTorch. Printed are medians over rounds of the time on the clock and on the processor
-(which other work on the machine disturbs less), and how many times as fast as PyTorch eager.
+Reads lines `VARIANT STEPS` and answers each with the seconds these steps took and the loss of the last one,
+or with `unavailable REASON`. The variants: `eager` (fused Adam), `eager-unfused` (PyTorch's default Adam),
+`compiled` (torch.compile, fused Adam), `channels-last` (eager in that memory format, images only), `products`
+(the matrix products of a perceptron's step and nothing else). Network, weights, batch and loss are those
+of `step.rs`; `tests/golden/make_golden.py` takes the networks from here.
 """
 
-import argparse
-import statistics
-import subprocess
+import sys
 import time
 
 import torch
@@ -81,20 +79,17 @@ class ResNet(nn.Module):
         return self.linear(x.mean((2, 3)))
 
 
-def batch(n, shape, k):
-    """The inputs and signs of `step.rs`: a Weyl sequence, so that both need no generator."""
+def batch(n, shape):
+    """The inputs of `step.rs`: a Weyl sequence, so that neither side needs a generator."""
     size = n
     for s in shape:
         size *= s
     i = torch.arange(size, dtype=torch.float64)
-    x = ((i * 0.6180339887498949) % 1.0 * 2.0 - 1.0).to(torch.float32).reshape(n, *shape)
-    j = torch.arange(n * k).reshape(n, k)
-    signs = torch.where(j % k == (j // k) % k, 1.0, -1.0)
-    return x, signs
+    return ((i * 0.6180339887498949) % 1.0 * 2.0 - 1.0).to(torch.float32).reshape(n, *shape)
 
 
 def fill(model):
-    """The weights of `step.rs`: a Weyl sequence scaled by 1/sqrt(fan_in), biases zero."""
+    """The weights of `step.rs`: a Weyl sequence scaled by sqrt(6/fan_in), biases zero."""
     for p in model.parameters():
         with torch.no_grad():
             if p.dim() > 1:
@@ -107,25 +102,42 @@ def fill(model):
             nn.init.zeros_(m.bias)
 
 
-def loss_of(logits, signs):
-    """Mean over rows of sum_j sigmoid(-s_j f_j)."""
-    return torch.sigmoid(-signs * logits).sum(1).mean()
+def csmpu_abs(n, k):
+    """The paper's risk with the sigmoid surrogate and absolute values, on the groups of `step.rs`."""
+    group = torch.arange(n) % (2 * k)
+    labelled = torch.nonzero(group < k - 1).flatten()
+    classes = group[labelled]
+    pool = torch.nonzero(group >= k - 1).flatten()
+    counts = torch.bincount(classes, minlength=k - 1).to(torch.float32)
+    prior = 0.5 / (k - 1)
+
+    def risk(logits):
+        rows = logits[labelled]
+        own = torch.sigmoid(-rows.gather(1, classes[:, None])[:, 0]) + torch.sigmoid(rows[:, -1])
+        means = torch.zeros(k - 1).index_add(0, classes, own) / counts
+        rest = logits[pool]
+        negative = torch.sigmoid(-rest[:, -1]) + torch.sigmoid(rest[:, :-1].max(1).values)
+        inner = (2 * prior * means.abs()).sum() + (negative.mean() - 2 * 0.5).abs()
+        return inner.abs()
+
+    return risk
 
 
-def stepper(model, x, signs, compiled):
+def stepper(model, x, k, compiled=False, fused=True):
     fill(model)
     model.train()
-    opt = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    opt = torch.optim.Adam(model.parameters(), lr=1e-3, fused=fused)
+    risk = csmpu_abs(len(x), k)
 
-    def forward_loss():
-        return loss_of(model(x), signs)
+    def forward():
+        return risk(model(x))
 
     if compiled:
-        forward_loss = torch.compile(forward_loss)
+        forward = torch.compile(forward)
 
     def step():
         opt.zero_grad(set_to_none=True)
-        loss = forward_loss()
+        loss = forward()
         loss.backward()
         opt.step()
         return loss
@@ -133,78 +145,66 @@ def stepper(model, x, signs, compiled):
     return step
 
 
+def products(n, widths):
+    """Every matrix product of a perceptron's step into buffers that are kept."""
+    layers = []
+    for index, (a, b) in enumerate(zip(widths, widths[1:])):
+        x, w, d = torch.randn(n, a), torch.randn(b, a), torch.randn(n, b)
+        layers.append((index, x, w, d, torch.empty(n, b), torch.empty(b, a), torch.empty(n, a)))
+
+    def step():
+        with torch.no_grad():
+            for index, x, w, d, y, dw, dx in layers:
+                torch.mm(x, w.t(), out=y)
+                torch.mm(d.t(), x, out=dw)
+                if index:
+                    torch.mm(d, w, out=dx)
+        return torch.tensor(float("nan"))
+
+    return step
+
+
+def variants(network):
+    """What makes each variant; made when it is first asked for."""
+    if network == "mlp5":
+        x, k = batch(512, (784,)), 4
+
+        def model():
+            return Mlp(784, [300] * 4, k)
+    else:
+        x, k = batch(128, (3, 32, 32)), 10
+
+        def model():
+            return ResNet(3, 20, k)
+
+    made = {
+        "eager": lambda: stepper(model(), x, k),
+        "eager-unfused": lambda: stepper(model(), x, k, fused=False),
+        "compiled": lambda: stepper(model(), x, k, compiled=True),
+    }
+    if network == "mlp5":
+        made["products"] = lambda: products(512, [784, 300, 300, 300, 300, k])
+    else:
+        last = {"memory_format": torch.channels_last}
+        made["channels-last"] = lambda: stepper(model().to(**last), x.to(**last), k)
+    return made
+
+
 def main():
-    args = argparse.ArgumentParser()
-    args.add_argument("--rounds", type=int, default=7)
-    args.add_argument("--threads", type=int, default=1)
-    args.add_argument("--only", choices=("mlp", "resnet"))
-    args.add_argument("--no-compile", action="store_true")
-    args.add_argument("--ours", help="the built example `step`")
-    args = args.parse_args()
-    torch.set_num_threads(args.threads)
-
-    cases = []
-    if args.only != "resnet":
-        x, s = batch(512, (784,), 4)
-        cases.append(("mlp5 eager", 512, 20, stepper(Mlp(784, [300] * 4, 4), x, s, False)))
-        if not args.no_compile:
-            cases.append(("mlp5 compiled", 512, 20, stepper(Mlp(784, [300] * 4, 4), x, s, True)))
-        if args.ours:
-            cases.append(("mlp5 ours", 512, 20, None))
-    if args.only != "mlp":
-        x, s = batch(128, (3, 32, 32), 10)
-        cases.append(("resnet20 eager nchw", 128, 2, stepper(ResNet(3, 20, 10), x, s, False)))
-        model = ResNet(3, 20, 10).to(memory_format=torch.channels_last)
-        last = x.to(memory_format=torch.channels_last)
-        cases.append(("resnet20 eager nhwc", 128, 2, stepper(model, last, s, False)))
-        if args.ours:
-            cases.append(("resnet20 ours", 128, 2, None))
-
-    times = {name: [] for name, *_ in cases}
-    broken = set()
-    for name, _, _, step in cases:
-        if step is None:
-            continue
+    network, threads = sys.argv[1], int(sys.argv[2])
+    torch.set_num_threads(threads)
+    made, steps = variants(network), {}
+    for line in sys.stdin:
+        name, count = line.split()
         try:
-            losses = [step().item() for _ in range(3)]
-            print(f"{name}: losses of the first three steps {losses}")
+            if name not in steps:
+                steps[name] = made[name]()
+            start, loss = time.perf_counter(), None
+            for _ in range(int(count)):
+                loss = steps[name]()
+            print(time.perf_counter() - start, loss.item(), flush=True)
         except Exception as error:  # torch.compile needs a C++ compiler
-            broken.add(name)
-            print(f"{name}: does not run here: {type(error).__name__}")
-    for _ in range(args.rounds):
-        for name, _, repeats, step in cases:
-            if name in broken:
-                continue
-            if step is None:
-                times[name].append(ours(args, name.split()[0], repeats))
-                continue
-            clock, busy = time.perf_counter(), time.process_time()
-            for _ in range(repeats):
-                step()
-            clock, busy = time.perf_counter() - clock, time.process_time() - busy
-            times[name].append((clock / repeats, busy / repeats))
-    eager = {}
-    for name, rows, _, _ in cases:
-        if not times[name]:
-            continue
-        clock, busy = (statistics.median(t) for t in zip(*times[name]))
-        best_clock, best_busy = (min(t) for t in zip(*times[name]))
-        first = eager.setdefault(name.split()[0], (clock, busy, best_clock, best_busy))
-        print(
-            f"{name:20} {clock * 1e3:9.3f} ms/step on the clock ({first[0] / clock:4.2f} x) "
-            f"{busy * 1e3:9.3f} on the processor ({first[1] / busy:4.2f} x) "
-            f"best {best_clock * 1e3:9.3f} ({first[2] / best_clock:4.2f} x) "
-            f"{rows / clock:8.0f} samples/s"
-        )
-
-
-def ours(args, network, repeats):
-    """Mean times of a step of the fused path of `step.rs`."""
-    which = "mlp" if network == "mlp5" else "resnet"
-    command = [args.ours, "steps", which, str(repeats), str(args.threads)]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    steps = [[float(word) for word in line.split()] for line in text.splitlines()]
-    return tuple(statistics.fmean(column) for column in zip(*steps))
+            print("unavailable", type(error).__name__, flush=True)
 
 
 if __name__ == "__main__":

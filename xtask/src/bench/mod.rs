@@ -1,11 +1,34 @@
 //! `cargo xtask bench`: ours beside a peer, in one run on one machine. Only ratios are printed as results.
 
+pub(crate) mod build;
 pub(crate) mod csv;
+mod page;
+pub(crate) mod train;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+
+/// What a reader must know of the machine to compare figures: cores and what kind.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = facts.lines().find(|line| line.starts_with(name))?;
+        line.split_once(':')
+            .map(|(_, value)| value.trim().to_owned())
+    };
+    let model = field("model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let flags = field("flags").unwrap_or_default();
+    let has = |flag: &str| flags.split(' ').any(|word| word == flag);
+    let vectors = match (has("avx512f"), has("avx2")) {
+        (true, _) => ", AVX-512",
+        (false, true) => ", AVX2 without AVX-512",
+        (false, false) => "",
+    };
+    format!("{cores} cores, {model}{vectors}, {}", std::env::consts::OS)
+}
 
 /// Runs a command to its end and gives what it printed.
 fn output(command: &mut Command) -> Result<String> {

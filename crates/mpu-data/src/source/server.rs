@@ -58,24 +58,20 @@ impl Response {
     /// The file, or the part of it that the request's range asks for.
     pub(crate) fn file(request: &Request, content: &[u8], etag: &str) -> Self {
         let range = request.headers.get("range");
-        let start = range.and_then(|range| {
-            range
-                .strip_prefix("bytes=")?
-                .strip_suffix('-')?
-                .parse()
-                .ok()
-        });
+        let ends = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
+        let start = ends.and_then(|(start, _)| start.parse().ok());
+        let last = ends.and_then(|(_, last)| last.parse::<usize>().ok());
+        let last = last.unwrap_or(usize::MAX).min(content.len() - 1);
         let same = request
             .headers
             .get("if-range")
             .is_none_or(|tag| tag == etag);
         let response = match start {
-            Some(start) if same && start < content.len() => Self::new(206, &content[start..])
-                .header(
-                    "Content-Range",
-                    &format!("bytes {start}-{}/{}", content.len() - 1, content.len()),
-                ),
-            Some(start) if same && start >= content.len() => Self::new(416, b""),
+            Some(start) if same && start <= last => Self::new(206, &content[start..=last]).header(
+                "Content-Range",
+                &format!("bytes {start}-{last}/{}", content.len()),
+            ),
+            Some(_) if same => Self::new(416, b""),
             _ => Self::new(200, content),
         };
         response.header("ETag", etag)

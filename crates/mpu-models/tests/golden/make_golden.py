@@ -2,12 +2,18 @@
 
     python make_golden.py
 
-Each file holds three training steps (Adam, learning rate 1e-3, default settings) of one network
+Each file holds three training steps (Adam, learning rate 1e-3) of one network
 from given weights on a given batch: the scores and the loss before every step, and the parameters
 and running statistics after the last one. Weights and batch come from a small generator that the
 Rust test has as well, so that only outcomes are stored: every value of a parameter with at most
 `FULL` of them, and of a larger one its sum, its sum of absolute values and `SAMPLES` values spread
 evenly. To add a case, add a line to `CASES`; to add a loss, a function to `LOSSES`.
+
+`mlp5_methods` and `resnet20_methods` do the same for every risk estimator, written here from its
+formula (Theorem 1, sections V and VI) on groups and priors that depend on the row and class
+numbers alone; of every parameter they store `BRIEF` values. Adam's eps is 1e-4 in them: at the default
+1e-8 a gradient that is zero but for rounding moves its weight by the whole learning rate, and two
+correct programs part. The images are few and small for a like reason: no ReLU may lie within rounding of its kink.
 
 Made with PyTorch 2.15.0; any version 2 should do.
 """
@@ -25,6 +31,7 @@ from step_torch import Mlp, ResNet  # noqa: E402
 
 FULL = 300
 SAMPLES = 24
+BRIEF = 5
 STEPS = 3
 MASK = (1 << 64) - 1
 
@@ -70,7 +77,72 @@ def sigmoid_loss(logits):
     return torch.sigmoid(-signs * logits).sum(1).mean()
 
 
-LOSSES = {"sigmoid": sigmoid_loss}
+def groups_of(n, k):
+    """Row r is labelled with class r mod (k + 1) if that is observed, and else in the pool."""
+    return [r % (k + 1) if r % (k + 1) < k - 1 else None for r in range(n)]
+
+
+def priors_of(k):
+    """The negative class has 0.1; observed class i a share of the rest in proportion to i + 1."""
+    total = k * (k - 1) / 2
+    return [0.9 * (i + 1) / total for i in range(k - 1)], 0.1
+
+
+def estimator(method):
+    """The objective of one method with the sigmoid surrogate 1 / (1 + e^z), as a function of scores."""
+
+    def ell(z):
+        return torch.sigmoid(-z)
+
+    def own(f, i):
+        return ell(f[:, i]) + ell(-f[:, -1])
+
+    def negative(f):
+        return ell(f[:, -1]) + ell(-f[:, :-1].max(1).values)
+
+    def one_versus_rest(f, y):
+        k = f.shape[1]
+        others = sum(ell(-f[:, j]) for j in range(k) if j != y)
+        return ell(f[:, y]) + others / (k - 1)
+
+    corrections = {"abs": torch.abs, "nn": torch.relu, "ure": lambda x: x}
+    stem, _, last = method.rpartition("-")
+    g = corrections.get(last)
+
+    def objective(logits):
+        n, k = logits.shape
+        if method == "supervised":
+            return F.cross_entropy(logits, torch.arange(n) % k)
+        groups = groups_of(n, k)
+        rows = [logits[[r for r in range(n) if groups[r] == i]] for i in range(k - 1)]
+        pool = logits[[r for r in range(n) if groups[r] is None]]
+        pi, pi_k = priors_of(k)
+        mu = [own(rows[i], i).mean() for i in range(k - 1)]
+        if stem == "csmpu":
+            inner = sum(2 * pi[i] * g(mu[i]) for i in range(k - 1))
+            return g(inner + g(negative(pool).mean() - 2 * (1 - pi_k)))
+        if stem == "csmpu-exact":
+            nu = [negative(rows[i]).mean() for i in range(k - 1)]
+            part = negative(pool).mean() - sum(p * v for p, v in zip(pi, nu))
+            return sum(p * m for p, m in zip(pi, mu)) + g(part)
+        if stem == "csmpu-ref":
+            labelled = sum(len(rows[i]) / n * mu[i] for i in range(k - 1))
+            return labelled + len(pool) / n * g(negative(pool).mean() - (1 - pi_k))
+        rest = one_versus_rest(pool, k - 1).mean()
+        if method == "ure-ovr":
+            gaps = [one_versus_rest(x, i) - one_versus_rest(x, k - 1) for i, x in enumerate(rows)]
+            return sum(p * gap.mean() for p, gap in zip(pi, gaps)) + rest
+        if method == "area":
+            return rest + k / (k - 1) * sum(p * m for p, m in zip(pi, mu))
+        assert method == "biased-super", method
+        return sum(one_versus_rest(x, i).mean() for i, x in enumerate(rows)) + rest
+
+    return objective
+
+
+METHODS = [f"csmpu{kind}-{g}" for kind in ("", "-exact", "-ref") for g in ("abs", "nn", "ure")]
+METHODS += ["ure-ovr", "area", "biased-super", "supervised"]
+LOSSES = {"sigmoid": sigmoid_loss} | {method: estimator(method) for method in METHODS}
 
 
 def mlp(inputs, hidden, outputs):
@@ -92,15 +164,15 @@ CASES = {
 }
 
 
-def digest(tensor):
+def digest(tensor, full=FULL, samples=SAMPLES):
     flat = tensor.detach().flatten().tolist()
-    if len(flat) <= FULL:
+    if len(flat) <= full:
         return {"values": [round_to(v) for v in flat]}
-    step = len(flat) / SAMPLES
-    places = [int(i * step) for i in range(SAMPLES)]
+    step = len(flat) / samples
+    places = [int(i * step) for i in range(samples)]
     return {
-        "sum": sum(flat),
-        "sum_abs": sum(abs(v) for v in flat),
+        "sum": round_to(sum(flat)),
+        "sum_abs": round_to(sum(abs(v) for v in flat)),
         "samples": [[i, round_to(flat[i])] for i in places],
     }
 
@@ -109,7 +181,7 @@ def round_to(value):
     return float(f"{value:.8g}")
 
 
-def make(name, network, n_rows, loss_name):
+def golden(network, n_rows, loss_name, sizes=(FULL, SAMPLES), eps=1e-8):
     spec, model, shape = network
     model = model.to(torch.float64)
     with torch.no_grad():
@@ -118,7 +190,7 @@ def make(name, network, n_rows, loss_name):
     for s in shape:
         size *= s
     batch = uniform(0, size).reshape(n_rows, *shape)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, eps=eps)
     model.train()
     steps = []
     for _ in range(STEPS):
@@ -133,14 +205,23 @@ def make(name, network, n_rows, loss_name):
     with torch.no_grad():
         scores = [[round_to(v) for v in row] for row in model(batch).tolist()]
     state = model.state_dict().items()
-    params = {n: digest(t) for n, t in state if not n.endswith("num_batches_tracked")}
-    golden = {"made_with": f"PyTorch {torch.__version__}", "spec": spec, "n_rows": n_rows}
-    golden |= {"loss": loss_name, "steps": steps, "eval_logits": scores, "params": params}
+    params = {n: digest(t, *sizes) for n, t in state if not n.endswith("num_batches_tracked")}
+    outcome = {"made_with": f"PyTorch {torch.__version__}", "spec": spec, "n_rows": n_rows}
+    outcome["eps"] = eps
+    return outcome | {"loss": loss_name, "steps": steps, "eval_logits": scores, "params": params}
+
+
+def write(name, cases):
     path = HERE / f"{name}.json"
-    path.write_text(json.dumps(golden) + "\n")
-    print(f"{path.name}: {path.stat().st_size} bytes, losses {[s['loss'] for s in steps]}")
+    path.write_text("[" + ",\n".join(json.dumps(case) for case in cases) + "]\n")
+    print(f"{path.name}: {path.stat().st_size} bytes")
+    for case in cases:
+        print(f"  {case['loss']}: losses {[s['loss'] for s in case['steps']]}")
 
 
 if __name__ == "__main__":
     for name, (network, n_rows, loss_name) in CASES.items():
-        make(name, network, n_rows, loss_name)
+        write(name, [golden(network, n_rows, loss_name)])
+    brief = {"sizes": (BRIEF, BRIEF), "eps": 1e-4}
+    write("mlp5_methods", [golden(mlp(20, [300] * 4, 4), 20, m, **brief) for m in METHODS])
+    write("resnet20_methods", [golden(resnet(1, 8, 8, 20, 3), 12, m, **brief) for m in METHODS])

@@ -1,4 +1,5 @@
 use std::process::Command;
+use std::time::Duration;
 
 use super::*;
 use crate::source::content::sha256;
@@ -21,10 +22,14 @@ fn content() -> Vec<u8> {
 }
 
 /// What the Hub says of a large file: its SHA-256 as the tag, and the commit.
-fn hub_file(content: &[u8]) -> Response {
-    Response::new(200, content)
-        .header("ETag", &format!("\"{}\"", sha256(content)))
-        .header("X-Repo-Commit", COMMIT)
+fn hub_file(request: &Request, content: &[u8]) -> Response {
+    let etag = format!("\"{}\"", sha256(content));
+    Response::file(request, content, &etag).header("X-Repo-Commit", COMMIT)
+}
+
+/// The client asks for the first byte to learn of the file, and then for all of it.
+fn is_transfer(request: &Request) -> bool {
+    request.headers["range"] != "bytes=0-0"
 }
 
 struct Try {
@@ -56,13 +61,9 @@ impl Try {
     }
 }
 
-fn is_get(request: &Request) -> bool {
-    request.method == "GET"
-}
-
 #[test]
 fn a_file_arrives_in_the_hubs_cache() {
-    let server = Server::start(|_, _| hub_file(&content()));
+    let server = Server::start(|request, _| hub_file(request, &content()));
     let hub = Try::new(&server);
     assert_eq!(cached(&hub.settings, REPO, FILE), None);
     let path = hub.get().unwrap();
@@ -78,14 +79,14 @@ fn a_file_arrives_in_the_hubs_cache() {
             .all(|request| request.headers["authorization"] == "Bearer hf_test")
     );
     hub.get().unwrap();
-    assert_eq!(server.n_requests("GET"), 1);
+    assert_eq!(server.n_requests("GET"), 2);
 }
 
 #[test]
-fn a_cut_transfer_is_tried_again() {
+fn a_cut_transfer_goes_on_where_it_stopped() {
     let server = Server::start(|request, n_before| {
-        let response = hub_file(&content());
-        if is_get(request) && n_before < 2 {
+        let response = hub_file(request, &content());
+        if is_transfer(request) && n_before < 2 {
             response.cut_after(5000)
         } else {
             response
@@ -93,27 +94,22 @@ fn a_cut_transfer_is_tried_again() {
     });
     let hub = Try::new(&server);
     assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
-    assert_eq!(server.n_requests("GET"), 2);
+    let log = server.log();
+    let ranges: Vec<&str> = log.iter().map(|r| r.headers["range"].as_str()).collect();
+    assert_eq!(
+        ranges,
+        ["bytes=0-0", "bytes=0-", "bytes=0-0", "bytes=5000-"]
+    );
 }
 
-/// The client keeps the body of an error answer to the transfer itself; the check here does not.
+/// The client keeps whatever arrives; the check here does not.
 #[test]
-fn an_error_page_does_not_stay_in_the_cache() {
-    let server = Server::start(|request, n_before| {
-        if is_get(request) && n_before < 2 {
-            Response::new(404, b"<html>not today</html>")
-        } else {
-            hub_file(&content())
-        }
-    });
-    let hub = Try::new(&server);
-    assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
-
+fn a_wrong_file_does_not_stay_in_the_cache() {
     let server = Server::start(|request, _| {
-        if is_get(request) {
+        if is_transfer(request) {
             Response::new(200, &vec![0; 200_000])
         } else {
-            hub_file(&content())
+            hub_file(request, &content())
         }
     });
     let hub = Try::new(&server);
@@ -125,9 +121,9 @@ fn an_error_page_does_not_stay_in_the_cache() {
 
 #[test]
 fn a_server_in_trouble_is_asked_again_and_a_missing_file_is_not() {
-    let server = Server::start(|_, n_before| match n_before {
-        0 | 1 => Response::new(503, b"busy"),
-        _ => hub_file(&content()),
+    let server = Server::start(|request, n_before| match n_before {
+        0 | 2 => Response::new(503, b"busy"),
+        _ => hub_file(request, &content()),
     });
     let hub = Try::new(&server);
     assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
@@ -136,6 +132,10 @@ fn a_server_in_trouble_is_asked_again_and_a_missing_file_is_not() {
     let error = Try::new(&server).get().unwrap_err().to_string();
     assert!(error.contains("not found"), "{error}");
     assert_eq!(server.log().len(), 1);
+
+    let server = Server::start(|_, _| Response::new(401, b""));
+    let error = Try::new(&server).get().unwrap_err().to_string();
+    assert!(error.contains("HF_TOKEN"), "{error}");
 }
 
 /// Not a test of its own: what the child of the next test does.
@@ -158,7 +158,7 @@ fn child_process() {
 
 #[test]
 fn the_hubs_own_variables_are_honoured() {
-    let server = Server::start(|_, _| hub_file(&content()));
+    let server = Server::start(|request, _| hub_file(request, &content()));
     let home = tempfile::tempdir().unwrap();
     let status = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "source::hub::tests::child_process"])
@@ -176,7 +176,7 @@ fn the_hubs_own_variables_are_honoured() {
         log.iter()
             .all(|request| request.headers["authorization"] == "Bearer hf_from_env")
     );
-    assert_eq!(server.n_requests("GET"), 1);
+    assert_eq!(server.n_requests("GET"), 2);
     let settings = HubSettings {
         cache_dir: Some(home.path().join("hub")),
         ..HubSettings::default()

@@ -1,0 +1,460 @@
+//! Training speed: our step beside PyTorch's, candle's own and the bare matrix products.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{machine, median, output, page, python_with};
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Train {
+    /// Rounds; in each every variant has its turn.
+    #[arg(long, default_value_t = 15)]
+    rounds: usize,
+    /// Numbers of threads.
+    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    threads: Vec<usize>,
+    /// Parts to measure.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "mlp5,resnet20,pair,scaling,memory"
+    )]
+    only: Vec<Part>,
+    /// Write the section of docs/BENCHMARKS.md.
+    #[arg(long)]
+    write: bool,
+}
+
+/// A part of the benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// A step of MLP-5: batch 512, 784 inputs, 4 classes.
+    Mlp5,
+    /// A step of ResNet-20: batch 128, images of 3 x 32 x 32, 10 classes.
+    Resnet20,
+    /// Two independent trainings on two cores.
+    Pair,
+    /// Time against rows and epochs, and memory against epochs.
+    Scaling,
+    /// Peak memory of a run on MNIST.
+    Memory,
+}
+
+pub(crate) fn run(root: &Path, args: &Train) -> Result<()> {
+    ensure!(
+        args.rounds > 0 && args.threads.iter().all(|&n| n > 0),
+        "rounds and threads must be at least 1"
+    );
+    let folder = root.join("target").join("bench");
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    for [kind, name, package] in [
+        ["--example", "step", "mpu-models"],
+        ["--example", "scaling", "mpu-train"],
+        ["--bin", "mpu-cli", "mpu-cli"],
+    ] {
+        eprintln!("building {name}");
+        let build = ["build", "--release", "--package", package, kind, name];
+        output(
+            Command::new("cargo")
+                .args(build)
+                .current_dir(root)
+                .env("CARGO_TARGET_DIR", root.join("target")),
+        )?;
+    }
+    let python = match python_with(&folder, &["torch", "numpy", "setuptools"]) {
+        Ok(python) => Some(python),
+        Err(error) => {
+            eprintln!("no PyTorch to compare with: {error:#}");
+            None
+        }
+    };
+    let bench = Bench {
+        root,
+        python,
+        rounds: args.rounds,
+    };
+    let mut text = format!(
+        "Machine: {}. Medians over {} rounds in which all take turns.\n",
+        machine(),
+        args.rounds
+    );
+    for &part in &args.only {
+        let more = match part {
+            Part::Mlp5 => bench.steps("mlp5", 512, 20, &args.threads)?,
+            Part::Resnet20 => bench.steps("resnet20", 128, 2, &args.threads)?,
+            Part::Pair => bench.pair()?,
+            Part::Scaling => bench.scaling()?,
+            Part::Memory => bench.memory()?,
+        };
+        print!("{more}");
+        text += &more;
+    }
+    if args.write {
+        page::write_section(root, "train", &text)?;
+    }
+    Ok(())
+}
+
+struct Bench<'a> {
+    root: &'a Path,
+    python: Option<PathBuf>,
+    rounds: usize,
+}
+
+/// A process that makes steps on request.
+struct Worker {
+    child: Child,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("starting {}", command.get_program().to_string_lossy()))?;
+        let requests = child.stdin.take().context("no pipe to the worker")?;
+        let answers = BufReader::new(child.stdout.take().context("no pipe from the worker")?);
+        Ok(Self {
+            child,
+            requests,
+            answers,
+        })
+    }
+
+    fn ask(&mut self, variant: &str, steps: usize) -> Result<()> {
+        writeln!(self.requests, "{variant} {steps}")?;
+        Ok(self.requests.flush()?)
+    }
+
+    /// Seconds of all the steps and the loss of the last one; an error if the variant does not run here.
+    fn answer(&mut self) -> Result<(f64, f64)> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        let Some((seconds, loss)) = line.trim().split_once(' ') else {
+            bail!("the worker stopped");
+        };
+        ensure!(seconds != "unavailable", "{loss}");
+        Ok((seconds.parse()?, loss.parse()?))
+    }
+
+    fn steps(&mut self, variant: &str, steps: usize) -> Result<(f64, f64)> {
+        self.ask(variant, steps)?;
+        self.answer()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have ended by itself, and there is nobody to tell.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A way of making a step.
+struct Variant {
+    label: &'static str,
+    name: &'static str,
+    peer: bool,
+    /// Seconds of a step, one entry a round.
+    times: Vec<f64>,
+}
+
+const OURS: &str = "mpu";
+const LIMIT: &str = "matrix products alone, gemm crate";
+const PEER_LIMIT: &str = "matrix products alone, PyTorch";
+
+fn variants(network: &str, peer: bool) -> Vec<Variant> {
+    let mut list = vec![
+        (OURS, "ours", false),
+        ("candle, plain operations", "candle", false),
+    ];
+    list.push((LIMIT, "products", false));
+    if peer {
+        list.push(("PyTorch eager, fused Adam", "eager", true));
+        list.push(("PyTorch eager, default Adam", "eager-unfused", true));
+        if network == "mlp5" {
+            list.push(("torch.compile, fused Adam", "compiled", true));
+            list.push((PEER_LIMIT, "products", true));
+        } else {
+            list.push(("PyTorch eager, channels_last", "channels-last", true));
+        }
+    }
+    let variant = |(label, name, peer)| Variant {
+        label,
+        name,
+        peer,
+        times: Vec::new(),
+    };
+    list.into_iter().map(variant).collect()
+}
+
+impl Bench<'_> {
+    fn ours(&self, network: &str, threads: usize) -> Result<Worker> {
+        let program = self.root.join("target/release/examples/step");
+        Worker::start(Command::new(program).arg(network).arg(threads.to_string()))
+    }
+
+    fn peer(&self, network: &str, threads: usize) -> Result<Option<Worker>> {
+        let Some(python) = &self.python else {
+            return Ok(None);
+        };
+        let script = self.root.join("crates/mpu-models/examples/step_torch.py");
+        let mut command = Command::new(python);
+        command.arg(script).arg(network).arg(threads.to_string());
+        Worker::start(&mut command).map(Some)
+    }
+
+    fn steps(
+        &self,
+        network: &str,
+        batch: usize,
+        repeats: usize,
+        threads: &[usize],
+    ) -> Result<String> {
+        let mut text = String::new();
+        for &n in threads {
+            text += &self.table(network, batch, repeats, n)?;
+        }
+        Ok(text)
+    }
+
+    /// One network at one number of threads.
+    fn table(&self, network: &str, batch: usize, repeats: usize, threads: usize) -> Result<String> {
+        let mut ours = self.ours(network, threads)?;
+        let mut peer = self.peer(network, threads)?;
+        let mut variants = variants(network, peer.is_some());
+        let mut run = |variant: &Variant, steps| match (&mut peer, variant.peer) {
+            (Some(peer), true) => peer.steps(variant.name, steps),
+            _ => ours.steps(variant.name, steps),
+        };
+        // The first three losses: all must compute the same thing.
+        let mut losses: Option<Vec<f64>> = None;
+        let mut missing = Vec::new();
+        variants.retain(|variant| {
+            let three: Result<Vec<f64>> = (0..3).map(|_| Ok(run(variant, 1)?.1)).collect();
+            three
+                .map_err(|error| missing.push((variant.label, error)))
+                .is_ok_and(|found| {
+                    if found.iter().all(|loss| loss.is_finite()) {
+                        let first = losses.get_or_insert_with(|| found.clone());
+                        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 2e-3 * a.abs().max(1.0);
+                        if !first.iter().zip(&found).all(near) {
+                            let error = anyhow::anyhow!("losses {found:?}, not {first:?}");
+                            missing.push((variant.label, error));
+                            return false;
+                        }
+                    }
+                    true
+                })
+        });
+        for round in 1..=self.rounds {
+            eprint!(
+                "\r{network}, {threads} thread(s): round {round} of {}",
+                self.rounds
+            );
+            for variant in &mut variants {
+                // The slow one has fewer steps, so that a round stays a round.
+                let steps = if variant.name == "candle" { 1 } else { repeats };
+                let (seconds, _) = run(variant, steps)?;
+                variant.times.push(seconds / steps as f64);
+            }
+        }
+        eprintln!();
+        let mut text = format!(
+            "\n**{network}, batch {batch}, {threads} thread{}** (csmpu-abs; the same first three losses: {:.6?})\n\n",
+            if threads == 1 { "" } else { "s" },
+            losses.unwrap_or_default(),
+        );
+        text += "| step | samples/s | mpu is … times as fast | of the matrix-product limit |\n|---|---|---|---|\n";
+        let ours = variants
+            .iter()
+            .find(|v| v.label == OURS)
+            .map(|v| v.times.clone());
+        let ours = ours.context("our own step does not run")?;
+        let limits = variants.iter().filter(|v| v.name == "products");
+        let limit = limits
+            .map(|v| median(&mut v.times.clone()))
+            .fold(f64::INFINITY, f64::min);
+        for variant in &variants {
+            let seconds = median(&mut variant.times.clone());
+            // Ratios are taken round by round: what disturbs one round disturbs both.
+            let mut ratios: Vec<f64> = variant
+                .times
+                .iter()
+                .zip(&ours)
+                .map(|(t, o)| t / o)
+                .collect();
+            writeln!(
+                text,
+                "| {} | {:.0} | {:.2} | {:.2} |",
+                variant.label,
+                batch as f64 / seconds,
+                median(&mut ratios),
+                limit / seconds,
+            )?;
+        }
+        for (label, error) in missing {
+            writeln!(text, "\n{label}: not measured here ({error}).")?;
+        }
+        if self.python.is_none() {
+            writeln!(
+                text,
+                "\nPyTorch could not be installed here: nothing to compare with."
+            )?;
+        }
+        Ok(text)
+    }
+
+    /// Two trainings with a thread each, at once and in turn.
+    fn pair(&self) -> Result<String> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+        if cores < 2 {
+            return Ok(
+                "\nTwo trainings at once: not measured, this machine has one core.\n".to_owned(),
+            );
+        }
+        let mut workers = [self.ours("mlp5", 1)?, self.ours("mlp5", 1)?];
+        for worker in &mut workers {
+            worker.steps("ours", 5)?;
+        }
+        let mut ratios = Vec::new();
+        for _ in 0..self.rounds {
+            let (alone, _) = workers[0].steps("ours", 40)?;
+            for worker in &mut workers {
+                worker.ask("ours", 40)?;
+            }
+            let mut both = 0.0_f64;
+            for worker in &mut workers {
+                both = both.max(worker.answer()?.0);
+            }
+            ratios.push(2.0 * alone / both);
+        }
+        Ok(format!(
+            "\n**Two independent trainings on two cores** (mlp5, a thread each): {:.2} times the samples/s of one.\n",
+            median(&mut ratios)
+        ))
+    }
+
+    /// Seconds and memory of an epoch, for more and more rows and epochs.
+    fn scaling(&self) -> Result<String> {
+        let epochs = |rows: usize, epochs: usize| -> Result<Vec<(f64, f64)>> {
+            eprintln!("{rows} rows, {epochs} epochs");
+            let program = self.root.join("target/release/examples/scaling");
+            let text = output(Command::new(program).args([
+                rows.to_string(),
+                "100".to_owned(),
+                epochs.to_string(),
+            ]))?;
+            let numbers = |line: &str| -> Option<(f64, f64)> {
+                let (seconds, memory) = line.strip_prefix("epoch ")?.split_once(' ')?;
+                Some((seconds.parse().ok()?, memory.parse().ok()?))
+            };
+            text.lines()
+                .map(|line| numbers(line).with_context(|| format!("not an epoch: {line}")))
+                .collect()
+        };
+        let mut text = "\n**Cost against rows** (100 features, MLP-5, one thread)\n\n\
+            | rows | time per row and epoch, of that at 10 000 rows |\n|---|---|\n"
+            .to_owned();
+        let mut first = None;
+        for rows in [10_000, 100_000, 1_000_000] {
+            let mut times: Vec<f64> = epochs(rows, 5)?
+                .iter()
+                .map(|(s, _)| s / rows as f64)
+                .collect();
+            let time = median(&mut times);
+            writeln!(
+                text,
+                "| {rows} | {:.2} |",
+                time / *first.get_or_insert(time)
+            )?;
+        }
+        let long = epochs(20_000, 40)?;
+        let mean =
+            |part: &[(f64, f64)]| part.iter().map(|(s, _)| s).sum::<f64>() / part.len() as f64;
+        writeln!(
+            text,
+            "\n**Cost against epochs** (20 000 rows): an epoch among the last ten of 40 takes {:.2} times one among the \
+             first ten; resident memory after epoch 40 is {:.3} times that after epoch 5.",
+            mean(&long[30..]) / mean(&long[..10]),
+            long[39].1 / long[4].1,
+        )?;
+        Ok(text)
+    }
+
+    /// Peak memory of training on all of MNIST, against the bar.
+    fn memory(&self) -> Result<String> {
+        let folder = self.root.join("target/bench/mnist-run");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)
+                .with_context(|| format!("removing {}", folder.display()))?;
+        }
+        let mut command = Command::new(self.root.join("target/release/mpu-cli"));
+        command
+            .args([
+                "train",
+                "--dataset",
+                "mnist",
+                "--classes",
+                "10",
+                "--prior",
+                "0.5",
+                "--epochs",
+                "2",
+                "--threads",
+                "1",
+                "--quiet",
+                "--out",
+            ])
+            .arg(&folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().context("starting mpu-cli")?;
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let mut peak = None;
+        let done = loop {
+            peak = peak_mb(&status).or(peak);
+            if let Some(done) = child.try_wait()? {
+                break done;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        if !done.success() {
+            return Ok(
+                "\nPeak memory of a run on MNIST: not measured, the data are not here.\n"
+                    .to_owned(),
+            );
+        }
+        let Some(peak) = peak else {
+            return Ok(
+                "\nPeak memory of a run on MNIST: this system does not tell it.\n".to_owned(),
+            );
+        };
+        let matrix = 60_000.0 * 784.0 * 4.0 / 1e6;
+        Ok(format!(
+            "\n**Peak memory of a run on MNIST** (k = 10, all 60 000 rows): {peak:.0} MB; the raw f32 training matrix has \
+             {matrix:.0} MB, 1.5 times it and 200 MB more are {:.0} MB.\n",
+            1.5 * matrix + 200.0
+        ))
+    }
+}
+
+/// The most memory that a process has had so far.
+fn peak_mb(status: &Path) -> Option<f64> {
+    let text = fs::read_to_string(status).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024.0 / 1e6)
+}
