@@ -1,6 +1,7 @@
 //! Reports for multi-class positive-unlabeled learning: no tensors, no training.
 //!
 //! - [`paper`]: the published figures, embedded as data;
+//! - [`Record`]: what is kept of a run;
 //! - [`table`]: one table model and the formats it is written in;
 //! - [`tensorboard`]: event files.
 //!
@@ -17,8 +18,10 @@
 
 mod error;
 pub mod paper;
+mod record;
 pub mod table;
 pub mod tensorboard;
 
 pub use error::{Error, Result};
+pub use record::{Curves, Heat, Record, RunKey, Scores};
 pub use table::{Align, Format, Table, render};

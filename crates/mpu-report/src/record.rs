@@ -1,0 +1,115 @@
+//! The record of one run: what the store keeps and every table and figure is made from.
+
+use serde::{Deserialize, Serialize};
+
+/// What a run was: the fields by which tables find their cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RunKey {
+    /// The dataset's slug.
+    pub dataset: String,
+    /// The split protocol's slug.
+    pub protocol: String,
+    /// The number of classes `k`.
+    pub classes: usize,
+    /// The asked-for prior `π_k` of the negative class.
+    pub prior: f64,
+    /// The method's slug.
+    pub method: String,
+    /// The surrogate's slug.
+    pub surrogate: String,
+    /// Its scale.
+    pub gamma: f64,
+    /// Its form, `raw` or `sym`.
+    pub form: String,
+    /// The learning rate; of a sweep, the one that was chosen.
+    pub lr: f64,
+    /// Whether the rate was chosen on held-out positive and unlabelled rows.
+    pub swept: bool,
+    /// Epochs trained.
+    pub epochs: usize,
+    /// The seed of split, weights and shuffling.
+    pub seed: u64,
+}
+
+/// Shares of test rows at the last epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Scores {
+    /// Accuracy.
+    pub accuracy: f64,
+    /// Accuracy, mean of the last ten epochs.
+    pub accuracy_last_ten: f64,
+    /// Macro precision.
+    pub precision: f64,
+    /// Macro recall.
+    pub recall: f64,
+    /// Macro F1.
+    pub f1: f64,
+}
+
+/// Figures of every epoch, each list as long as the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Curves {
+    /// What was minimised.
+    pub train_loss: Vec<f64>,
+    /// Mean loss of the test rows.
+    pub test_loss: Vec<f64>,
+    /// Share of all training rows answered rightly by their hidden labels.
+    pub oracle_train_accuracy: Vec<f64>,
+    /// Share of the test rows answered rightly.
+    pub test_accuracy: Vec<f64>,
+}
+
+/// Test rows by true class (outer list) and answer (inner list) at the last epoch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Heat {
+    /// How many rows.
+    pub support: Vec<Vec<u64>>,
+    /// Mean of the true class's score less its strongest rival's; none where there are no rows.
+    pub margin: Vec<Vec<Option<f64>>>,
+}
+
+/// The record of a finished run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Record {
+    /// The version of this form.
+    pub version: u32,
+    /// The content hash of the resolved configuration.
+    pub id: String,
+    /// What the run was.
+    pub key: RunKey,
+    /// The resolved configuration.
+    pub config: serde_json::Value,
+    /// The version of the program.
+    pub program: String,
+    /// Processor and system.
+    pub machine: String,
+    /// Threads it used; the outcome does not depend on them.
+    pub threads: usize,
+    /// How long it took.
+    pub seconds: f64,
+    /// How the data differ from the published ones, if they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_mark: Option<String>,
+    /// The digest of the split's rows.
+    pub split_digest: String,
+    /// The digest of the trained weights.
+    pub model_sha256: String,
+    /// How good it is.
+    pub scores: Scores,
+    /// Every epoch; left out of bundles where no figure needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curves: Option<Curves>,
+    /// The answers by class; left out of bundles where no figure needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<Heat>,
+}
+
+impl Record {
+    /// The version that this program writes and the newest it reads.
+    pub const VERSION: u32 = 1;
+}
