@@ -2,6 +2,7 @@
 //!
 //! - [`paper`]: the published figures, embedded as data;
 //! - [`Record`]: what is kept of a run;
+//! - [`stats`]: means, intervals, tests and effect sizes of a handful of runs;
 //! - [`table`]: one table model and the formats it is written in;
 //! - [`tensorboard`]: event files.
 //!
@@ -19,6 +20,7 @@
 mod error;
 pub mod paper;
 mod record;
+pub mod stats;
 pub mod table;
 pub mod tensorboard;
 
