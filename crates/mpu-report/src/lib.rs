@@ -1,5 +1,6 @@
 //! Reports for multi-class positive-unlabeled learning: no tensors, no training.
 //!
+//! - [`page`]: sections, as Markdown and as one HTML page;
 //! - [`paper`]: the published figures, embedded as data;
 //! - [`Record`]: what is kept of a run;
 //! - [`stats`]: means, intervals, tests and effect sizes of a handful of runs;
@@ -18,6 +19,7 @@
 //! ```
 
 mod error;
+pub mod page;
 pub mod paper;
 mod record;
 pub mod stats;
@@ -25,5 +27,6 @@ pub mod table;
 pub mod tensorboard;
 
 pub use error::{Error, Result};
+pub use page::Section;
 pub use record::{Curves, Heat, Record, RunKey, Scores};
-pub use table::{Align, Format, Table, render};
+pub use table::{Align, Cell, Format, Table, render};

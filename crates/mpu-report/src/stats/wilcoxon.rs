@@ -71,7 +71,7 @@ fn exact_p(ranks: &[f64], statistic: f64) -> f64 {
     }
     let reached = (2.0 * statistic).round() as usize;
     let below: f64 = patterns.iter().take(reached + 1).sum();
-    (2.0 * below / 2.0f64.powi(ranks.len() as i32)).min(1.0)
+    (2.0 * below / (ranks.len() as f64).exp2()).min(1.0)
 }
 
 fn normal_p(ranks: &[f64], statistic: f64) -> f64 {

@@ -1,11 +1,18 @@
 //! A table of text cells, and the formats it is written in.
 
-use std::fmt;
-use std::str::FromStr;
+mod cell;
+mod format;
+mod html;
+mod latex;
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
 use crate::error::{Error, Result};
+
+pub use cell::Cell;
+pub use format::Format;
+pub use html::escape_html;
+pub use latex::escape_latex;
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,61 +23,11 @@ pub enum Align {
     Right,
 }
 
-/// The format of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// For a terminal.
-    #[default]
-    Table,
-    /// JSON.
-    Json,
-    /// Comma-separated values.
-    Csv,
-    /// Markdown.
-    Md,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 4] = [Self::Table, Self::Json, Self::Csv, Self::Md];
-
-    /// The one name used in flags.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Md => "md",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for Format {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|f| f.slug() == name)
-            .ok_or_else(|| Error::UnknownName {
-                what: "format",
-                found: name.to_owned(),
-                allowed: Self::ALL.map(Self::slug).join(", "),
-            })
-    }
-}
-
-/// A table: columns with a heading and an alignment, and rows of text.
+/// A table: columns with a heading and an alignment, and rows of cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     columns: Vec<(String, Align)>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
@@ -87,10 +44,15 @@ impl Table {
     }
 
     /// Adds a row; missing cells stay empty, cells beyond the last column are dropped.
-    pub fn push<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        let mut row: Vec<String> = cells.into_iter().map(Into::into).collect();
-        row.resize(self.columns.len(), String::new());
+    pub fn push<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        let mut row: Vec<Cell> = cells.into_iter().map(Into::into).collect();
+        row.resize(self.columns.len(), Cell::default());
         self.rows.push(row);
+    }
+
+    /// The rows so far.
+    pub fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
     }
 
     /// For a terminal, fitted to its width if there is one.
@@ -100,7 +62,7 @@ impl Table {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_header(self.columns.iter().map(|(heading, _)| heading));
         for row in &self.rows {
-            table.add_row(row);
+            table.add_row(row.iter().map(|cell| cell.starred("\n")));
         }
         for (column, (_, align)) in table.column_iter_mut().zip(&self.columns) {
             column.set_cell_alignment(match align {
@@ -111,19 +73,29 @@ impl Table {
         format!("{table}\n")
     }
 
-    /// Markdown. Bars in cells are escaped.
+    /// Markdown. Bars in cells are escaped, line breaks become spaces.
     pub fn to_md(&self) -> String {
-        let line = |cells: &mut dyn Iterator<Item = String>| {
-            let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
-            format!("| {} |\n", cells.join(" | "))
-        };
-        let mut text = line(&mut self.columns.iter().map(|(heading, _)| heading.clone()));
-        text += &line(&mut self.columns.iter().map(|(_, align)| match align {
+        let escape = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let headings = self.columns.iter().map(|(heading, _)| escape(heading));
+        let mut text = line(headings.collect());
+        let rules = self.columns.iter().map(|(_, align)| match align {
             Align::Left => "---".to_owned(),
             Align::Right => "---:".to_owned(),
-        }));
+        });
+        text += &line(rules.collect());
+        let content = |cell: &Cell| {
+            let mut md = escape(&cell.text);
+            if cell.strong {
+                md = format!("**{md}**");
+            }
+            match &cell.detail {
+                Some(detail) => format!("{md}<br>{}", escape(detail)),
+                None => md,
+            }
+        };
         for row in &self.rows {
-            text += &line(&mut row.iter().cloned());
+            text += &line(row.iter().map(content).collect());
         }
         text
     }
@@ -135,10 +107,21 @@ impl Table {
         let failed = |e: csv::Error| Error::Csv(e.to_string());
         writer.write_record(headings).map_err(failed)?;
         for row in &self.rows {
-            writer.write_record(row).map_err(failed)?;
+            let cells = row.iter().map(|cell| cell.starred(" "));
+            writer.write_record(cells).map_err(failed)?;
         }
         let bytes = writer.into_inner().map_err(|e| Error::Csv(e.to_string()))?;
         String::from_utf8(bytes).map_err(|e| Error::Csv(e.to_string()))
+    }
+
+    /// A LaTeX `tabular` that needs no package.
+    pub fn to_latex(&self) -> String {
+        latex::render(self)
+    }
+
+    /// An HTML `table`; a whole page is made by [`crate::page::render`].
+    pub fn to_html(&self) -> String {
+        html::render(self)
     }
 }
 
@@ -149,6 +132,8 @@ pub fn render<T: serde::Serialize>(format: Format, table: &Table, data: &T) -> R
         Format::Md => Ok(table.to_md()),
         Format::Csv => table.to_csv(),
         Format::Json => Ok(serde_json::to_string_pretty(data)? + "\n"),
+        Format::Latex => Ok(table.to_latex()),
+        Format::Html => Ok(table.to_html()),
     }
 }
 
@@ -188,16 +173,19 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_read_back() {
-        for format in Format::ALL {
-            assert_eq!(format.slug().parse::<Format>().unwrap(), format);
+    fn what_stands_out_does_so_in_every_format() {
+        let mut table = Table::new([("value", Align::Right)]);
+        table.push([Cell::strong("7").with_detail("of 9")]);
+        let expected = [
+            (Format::Table, "7 * "),
+            (Format::Csv, "7 * of 9\n"),
+            (Format::Md, "| **7**<br>of 9 |"),
+            (Format::Latex, "\\textbf{7} {\\scriptsize of 9}"),
+            (Format::Html, "<strong>7</strong><br><small>of 9</small>"),
+        ];
+        for (format, part) in expected {
+            let text = render(format, &table, &()).unwrap();
+            assert!(text.contains(part), "{text}");
         }
-        assert!(
-            "xml"
-                .parse::<Format>()
-                .unwrap_err()
-                .to_string()
-                .contains("table, json, csv, md")
-        );
     }
 }
