@@ -6,5 +6,6 @@
 mod data;
 mod losses;
 mod readme;
+mod runs;
 mod support;
 mod train;

@@ -56,6 +56,10 @@ pub(crate) struct DataConfig {
     pub(crate) validation_share: f64,
     /// The seed of the split, apart from the run's: runs with other seeds share their data.
     pub(crate) split_seed: u64,
+    /// Keep at most so many training rows and as many test rows, the first of each class in
+    /// proportion: for quick trials, and marked in every result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_rows: Option<usize>,
     /// How features are scaled; the paper's way for the dataset if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scaling: Option<Scaling>,
@@ -112,6 +116,7 @@ impl Default for DataConfig {
             unlabeled_fraction: None,
             validation_share: 0.0,
             split_seed: 42,
+            max_rows: None,
             scaling: None,
         }
     }
@@ -135,13 +140,16 @@ impl RunConfig {
         for assignment in overrides {
             assign(&mut table, assignment)?;
         }
-        let config: Self = table
-            .try_into()
-            .with_context(|| format!("{name} with overrides"))?;
-        config.completed()
+        Self::of_table(table).with_context(|| format!("{name} with overrides"))
     }
 
-    fn completed(mut self) -> anyhow::Result<Self> {
+    /// The configuration of a parsed file, completed and checked.
+    pub(crate) fn of_table(table: toml::Table) -> anyhow::Result<Self> {
+        table.try_into::<Self>()?.completed()
+    }
+
+    /// Fills in what is not given and checks every range.
+    pub(crate) fn completed(mut self) -> anyhow::Result<Self> {
         let card = self.data.dataset.card();
         self.data.scaling.get_or_insert(card.scaling);
         self.placement

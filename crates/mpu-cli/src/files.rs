@@ -1,41 +1,13 @@
-//! Files that are whole or not there: write beside, sync, rename.
+//! Files and folders, with errors that name them.
 
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
 /// Replaces a file by `bytes`, so that no reader and no crash ever sees half of it.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let name = path
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-    let written = (|| {
-        let mut file = File::create(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        drop(file);
-        fs::rename(&beside, path)
-    })();
-    if let Err(error) = written {
-        // Best effort: what failed to be written is of no use.
-        let _ = fs::remove_file(&beside);
-        return Err(error).with_context(|| format!("writing {}", path.display()));
-    }
-    sync_folder(path);
-    Ok(())
-}
-
-/// Makes a rename last through a power cut, where the system lets folders be synced.
-fn sync_folder(path: &Path) {
-    if let Some(folder) = path.parent()
-        && let Ok(folder) = File::open(folder)
-    {
-        let _ = folder.sync_all();
-    }
+    mpu_report::write_atomic(path, bytes).with_context(|| format!("writing {}", path.display()))
 }
 
 /// Reads a whole file.

@@ -14,7 +14,11 @@ mod commands;
 mod config;
 mod console;
 mod files;
+mod plan;
+mod reproduction;
 mod run_folder;
+mod runner;
+mod training;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -34,6 +38,13 @@ fn main() -> ExitCode {
         Command::Data(Data::Fetch(fetch)) => commands::data::fetch(fetch),
         Command::Check(check) => commands::check::run(check),
         Command::Split(split) => commands::split::run(split),
+        Command::Plan(plan) => commands::runs::plan(plan),
+        Command::Run(run) => commands::runs::run(run),
+        Command::Status(status) => commands::runs::status(status),
+        Command::Collect(collect) => commands::runs::collect(collect),
+        Command::Reproduce(reproduce) => commands::reproduce::run(reproduce),
+        Command::Pack(pack) => commands::reproduce::pack(pack),
+        Command::Submit(submit) => commands::submit::run(submit),
         Command::Losses(losses) => commands::losses::run(losses),
     };
     match answer.and_then(|answer| print(&answer.text).map(|()| answer.good)) {
@@ -41,11 +52,9 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::from(1),
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::from(if error.is::<commands::train::Interrupted>() {
-                130
-            } else {
-                2
-            })
+            let stopped =
+                error.is::<commands::train::Interrupted>() || error.is::<commands::runs::Stopped>();
+            ExitCode::from(if stopped { 130 } else { 2 })
         }
     }
 }

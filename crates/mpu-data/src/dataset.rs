@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::features::Features;
-use crate::provenance::Provenance;
+use crate::provenance::{Deviation, Provenance};
 use crate::seed::{Seed, Stream};
+use crate::source::catalog::Part;
 use crate::split::draw;
 
 /// Rows of features, each with its true class: what a reader gives.
@@ -196,6 +197,51 @@ impl TrainTest {
             drawn_test_rows: test_rows,
         })
     }
+
+    /// About `n_rows` training and `n_rows` test rows: the first of each class, in proportion, at
+    /// least one. Marked as a subset where rows were left out.
+    pub fn first_of_each_class(&self, n_rows: usize) -> Result<Self> {
+        if n_rows == 0 {
+            return Err(Error::Setting {
+                name: "max-rows",
+                value: "0".to_owned(),
+                allowed: "at least 1".to_owned(),
+                hint: None,
+            });
+        }
+        let cut = |whole: &Dataset, part: Part| {
+            let published = whole.n_rows();
+            if published <= n_rows {
+                return whole.clone();
+            }
+            let share = n_rows as f64 / published as f64;
+            let quota = |&n: &usize| (n as f64 * share).round().max(1.0) as usize;
+            let mut left: Vec<usize> = whole.class_counts().iter().map(quota).collect();
+            let mut keep = |&row: &usize| {
+                let left = &mut left[whole.labels()[row]];
+                let keep = *left > 0;
+                *left -= usize::from(keep);
+                keep
+            };
+            let rows: Vec<usize> = (0..published).filter(|row| keep(row)).collect();
+            let mut provenance = whole.provenance.clone();
+            provenance.deviations.push(Deviation::Subset {
+                part,
+                published,
+                found: rows.len(),
+            });
+            Dataset {
+                rows: whole.rows.select(&rows),
+                class_names: whole.class_names.clone(),
+                provenance,
+            }
+        };
+        Ok(Self {
+            train: cut(&self.train, Part::Train),
+            test: cut(&self.test, Part::Test),
+            ..self.clone()
+        })
+    }
 }
 
 #[cfg(test)]
@@ -233,6 +279,18 @@ mod tests {
         assert_eq!(parts, TrainTest::draw(&whole, 0.2, Seed(3)).unwrap());
         assert_ne!(parts, TrainTest::draw(&whole, 0.2, Seed(4)).unwrap());
         assert!(TrainTest::draw(&whole, 1.0, Seed(3)).is_err());
+    }
+
+    #[test]
+    fn a_cut_keeps_the_first_rows_of_each_class_and_says_so() {
+        let parts = TrainTest::draw(&whole(103), 0.2, Seed(3)).unwrap();
+        let cut = parts.first_of_each_class(10).unwrap();
+        assert_eq!(cut.train.class_counts(), [5, 5]);
+        assert_eq!(cut.train.features().row(0), parts.train.features().row(0));
+        assert_eq!(cut.train.provenance().mark(), Some("subset"));
+        let all = parts.first_of_each_class(1000).unwrap();
+        assert_eq!(all, parts);
+        assert!(parts.first_of_each_class(0).is_err());
     }
 
     #[test]

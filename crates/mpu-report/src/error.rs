@@ -28,9 +28,11 @@ pub enum Error {
         source: csv::Error,
     },
 
-    /// A file that cannot be written.
-    #[error("writing {}: {source}", path.display())]
+    /// A file or folder that cannot be read, written or locked.
+    #[error("{action} {}: {source}", path.display())]
     File {
+        /// What was tried.
+        action: &'static str,
         /// The file.
         path: std::path::PathBuf,
         /// What the system said.
@@ -45,4 +47,47 @@ pub enum Error {
     /// A value that cannot be written as JSON.
     #[error("writing JSON: {0}")]
     Json(#[from] serde_json::Error),
+
+    /// A stored line that is no record.
+    #[error("{}, line {line}: {source}", path.display())]
+    Stored {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What the reader said.
+        #[source]
+        source: serde_json::Error,
+    },
+
+    /// A record of a newer program.
+    #[error("record {id} has version {found}, this program reads up to {known}\nhint: update mpu")]
+    Newer {
+        /// The run's id.
+        id: String,
+        /// Its version.
+        found: u32,
+        /// The newest version known.
+        known: u32,
+    },
+}
+
+impl Error {
+    pub(crate) fn file(
+        action: &'static str,
+        path: &std::path::Path,
+        source: std::io::Error,
+    ) -> Self {
+        let path = path.to_owned();
+        Self::File {
+            action,
+            path,
+            source,
+        }
+    }
+
+    pub(crate) fn json(path: &std::path::Path, line: usize, source: serde_json::Error) -> Self {
+        let path = path.to_owned();
+        Self::Stored { path, line, source }
+    }
 }

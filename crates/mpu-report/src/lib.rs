@@ -4,6 +4,7 @@
 //! - [`paper`]: the published figures, embedded as data;
 //! - [`Record`]: what is kept of a run;
 //! - [`stats`]: means, intervals, tests and effect sizes of a handful of runs;
+//! - [`store`]: a folder of records that many runners fill;
 //! - [`table`]: one table model and the formats it is written in;
 //! - [`tensorboard`]: event files.
 //!
@@ -18,14 +19,17 @@
 //! # Ok::<(), mpu_report::Error>(())
 //! ```
 
+mod atomic;
 mod error;
 pub mod page;
 pub mod paper;
 mod record;
 pub mod stats;
+pub mod store;
 pub mod table;
 pub mod tensorboard;
 
+pub use atomic::write_atomic;
 pub use error::{Error, Result};
 pub use page::Section;
 pub use record::{Curves, Heat, Record, RunKey, Scores};

@@ -113,3 +113,47 @@ impl Record {
     /// The version that this program writes and the newest it reads.
     pub const VERSION: u32 = 1;
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A made-up record of fashion-mnist, k = 4, π = 0.5.
+    pub(crate) fn record(id: &str, method: &str, seed: u64, accuracy: f64) -> Record {
+        Record {
+            version: Record::VERSION,
+            id: id.to_owned(),
+            key: RunKey {
+                dataset: "fashion-mnist".to_owned(),
+                protocol: "first-k".to_owned(),
+                classes: 4,
+                prior: 0.5,
+                method: method.to_owned(),
+                surrogate: "sigmoid_prob".to_owned(),
+                gamma: 1.0,
+                form: "raw".to_owned(),
+                lr: 1e-3,
+                swept: false,
+                epochs: 100,
+                seed,
+            },
+            config: serde_json::Value::Null,
+            program: "0.1.0".to_owned(),
+            machine: "here".to_owned(),
+            threads: 1,
+            seconds: 1.0,
+            data_mark: None,
+            split_digest: "d".to_owned(),
+            model_sha256: "m".to_owned(),
+            scores: Scores {
+                accuracy,
+                accuracy_last_ten: accuracy,
+                precision: accuracy,
+                recall: accuracy,
+                f1: accuracy,
+            },
+            curves: None,
+            heat: None,
+        }
+    }
+}

@@ -28,10 +28,7 @@ impl EventWriter {
             .create(true)
             .append(true)
             .open(&path)
-            .map_err(|source| Error::File {
-                path: path.clone(),
-                source,
-            })?;
+            .map_err(|source| Error::file("opening", &path, source))?;
         let mut writer = Self { path, file };
         let mut event = Vec::new();
         put_double(&mut event, 1, now);
@@ -66,10 +63,9 @@ impl EventWriter {
         frame.extend_from_slice(&masked_crc(&length).to_le_bytes());
         frame.extend_from_slice(event);
         frame.extend_from_slice(&masked_crc(event).to_le_bytes());
-        self.file.write_all(&frame).map_err(|source| Error::File {
-            path: self.path.clone(),
-            source,
-        })
+        self.file
+            .write_all(&frame)
+            .map_err(|source| Error::file("writing", &self.path, source))
     }
 }
 

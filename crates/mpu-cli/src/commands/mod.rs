@@ -3,8 +3,11 @@
 pub(crate) mod check;
 pub(crate) mod data;
 pub(crate) mod losses;
+pub(crate) mod reproduce;
+pub(crate) mod runs;
 pub(crate) mod show;
 pub(crate) mod split;
+pub(crate) mod submit;
 pub(crate) mod train;
 
 /// What a command has to say, and whether what it checked was in order.

@@ -7,20 +7,17 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
-use mpu_data::source::load::{LoadOptions, load};
-use mpu_data::{Scaler, Seed, Split};
-use mpu_models::Threads;
 use mpu_report::tensorboard::EventWriter;
 use mpu_report::{Align, Format, Table};
-use mpu_risk::Estimator;
-use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome, Problem, Run, RunError, State};
+use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome, State};
 
 use crate::args;
 use crate::commands::Answer;
 use crate::config::RunConfig;
-use crate::console::{Downloads, bar};
+use crate::console::bar;
 use crate::files;
 use crate::run_folder::{ModelCard, RunFolder, Summary, SweepRow};
+use crate::training::{Prepared, chosen};
 
 /// A run that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
@@ -48,9 +45,7 @@ struct Session<'a> {
     args: &'a args::Train,
     config: RunConfig,
     folder: RunFolder,
-    problem: Problem,
-    scaler: Scaler,
-    split: Split,
+    prepared: Prepared,
     threads: usize,
     interrupted: Arc<AtomicBool>,
     started: Instant,
@@ -73,27 +68,10 @@ impl<'a> Session<'a> {
                 None,
             ),
         };
-        let seed = Seed(config.data.split_seed);
-        let generated_rows = config.data.generated_rows;
-        let options = LoadOptions {
-            seed,
-            generated_rows,
-            ..LoadOptions::default()
-        };
-        let locations = args.place.locations();
-        let data = load(
-            config.data.dataset,
-            &locations,
-            &options,
-            &Downloads::default(),
-        )?;
-        let split = Split::of(&data, &config.split_spec())?;
-        if let Some(mark) = &split.data_mark {
+        let prepared = Prepared::load(&config, &args.place.locations())?;
+        if let Some(mark) = &prepared.split.data_mark {
             tracing::warn!("the data are not as published: {mark}");
         }
-        let scaling = config.data.scaling.unwrap_or_default();
-        let (problem, scaler) = Problem::of(&data, &split, scaling)?;
-        drop(data);
         // Only now, so that a fault in the data leaves no folder behind.
         let folder = if let Some(folder) = resumed {
             folder
@@ -106,9 +84,7 @@ impl<'a> Session<'a> {
             args,
             config,
             folder,
-            problem,
-            scaler,
-            split,
+            prepared,
             threads,
             interrupted,
             started,
@@ -135,14 +111,7 @@ impl<'a> Session<'a> {
                     };
                     outcomes.push(self.train(lr, &folder)?);
                 }
-                let last: Vec<EpochMetrics> = outcomes
-                    .iter()
-                    .filter_map(|outcome| outcome.last().cloned())
-                    .collect();
-                let best = sweep
-                    .select
-                    .best(&last)
-                    .context("no run of the sweep can be judged")?;
+                let (best, last) = chosen(sweep, &outcomes)?;
                 let row = |(index, metrics): (usize, &EpochMetrics)| SweepRow {
                     lr: sweep.lrs[index],
                     validation_accuracy: metrics.validation_accuracy,
@@ -159,22 +128,6 @@ impl<'a> Session<'a> {
 
     /// Trains one run to its end, from its checkpoint if it has one.
     fn train(&self, lr: f64, folder: &RunFolder) -> anyhow::Result<Outcome> {
-        let config = &self.config;
-        let mut estimator =
-            Estimator::new(config.method, config.loss, self.problem.priors().clone());
-        if let Some(placement) = config.placement {
-            estimator = estimator.with_placement(placement);
-        }
-        let mut settings = config.train.clone();
-        settings.lr = lr;
-        let run = Run {
-            model: config.model_spec()?,
-            estimator,
-            settings,
-            seed: Seed(config.seed),
-            device: config.device,
-            threads: Threads::new(self.threads),
-        };
         let resume = folder.checkpoint()?;
         let wanted = self
             .args
@@ -187,12 +140,9 @@ impl<'a> Session<'a> {
             tensorboard,
             interrupted: &self.interrupted,
         };
-        let outcome =
-            run.train(&self.problem, resume, &mut watch)
-                .map_err(|error| match error {
-                    RunError::Run(error) => anyhow::Error::from(error),
-                    RunError::Observer(error) => error,
-                })?;
+        let outcome = self
+            .prepared
+            .train(&self.config, lr, self.threads, resume, &mut watch)?;
         watch.bar.finish_and_clear();
         if !outcome.finished {
             folder.write_checkpoint(&outcome.state)?;
@@ -208,9 +158,9 @@ impl<'a> Session<'a> {
         let card = ModelCard::new(
             config,
             params.spec().clone(),
-            self.scaler.clone(),
-            self.problem.priors().clone(),
-            self.split.data_mark.clone(),
+            self.prepared.scaler.clone(),
+            self.prepared.problem.priors().clone(),
+            self.prepared.split.data_mark.clone(),
         );
         let last = outcome.last().context("no epoch was trained")?.clone();
         self.folder.write_metrics(&outcome.state.history)?;
@@ -228,9 +178,9 @@ impl<'a> Session<'a> {
             test_accuracy_last_ten: Summary::last_ten(&outcome.state.history),
             lr,
             sweep,
-            split_digest: self.split.digest(),
+            split_digest: self.prepared.split.digest(),
             model_sha256,
-            data_mark: self.split.data_mark.clone(),
+            data_mark: self.prepared.split.data_mark.clone(),
             threads: self.threads,
             seconds: self.started.elapsed().as_secs_f64(),
         };

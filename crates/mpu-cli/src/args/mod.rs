@@ -1,5 +1,7 @@
 //! Arguments, as typed.
 
+pub(crate) mod runs;
+
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -80,6 +82,45 @@ pub(crate) enum Command {
   mpu-cli check --data known.csv --unlabeled pool.csv --label-column kind --format json
   mpu-cli check --data photos/")]
     Check(Box<Check>),
+
+    /// List the runs of a sweep.
+    #[command(after_help = "Examples:
+  mpu-cli plan sweep.toml
+  mpu-cli plan sweep.toml --write plan.jsonl")]
+    Plan(runs::Plan),
+
+    /// Make the runs of a sweep that are not there yet.
+    #[command(after_help = "Examples:
+  mpu-cli run sweep.toml --out results
+  mpu-cli run sweep.toml --out results --shard 1/4")]
+    Run(runs::Run),
+
+    /// Say how far a sweep is.
+    #[command(after_help = "Example:\n  mpu-cli status sweep.toml --out results")]
+    Status(runs::Status),
+
+    /// Tabulate a sweep: mean and standard deviation over seeds.
+    #[command(after_help = "Examples:
+  mpu-cli collect sweep.toml --out results
+  mpu-cli collect sweep.toml --out results --format csv")]
+    Collect(runs::Collect),
+
+    /// Submit the missing runs of a sweep to Slurm as a job array.
+    #[command(after_help = "Examples:
+  mpu-cli submit sweep.toml --out results --partition short --time 01:00:00
+  mpu-cli submit sweep.toml --out results --print")]
+    Submit(runs::Submit),
+
+    /// Reproduce the paper's tables and figures, ours beside theirs.
+    #[command(after_help = "Examples:
+  mpu-cli reproduce tables --quick
+  mpu-cli reproduce all --datasets usps,pendigits --out results
+  mpu-cli reproduce tables --only table1,losses --seeds 2 --epochs 30")]
+    Reproduce(Box<runs::Reproduce>),
+
+    /// Pack the records of a store into one file a dataset.
+    #[command(after_help = "Example:\n  mpu-cli pack --out results")]
+    Pack(runs::Pack),
 
     /// Show what a protocol makes of a dataset: groups, priors, digest.
     #[command(after_help = "Examples:
@@ -389,6 +430,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The folder with the upstream files, if one is named.
+    pub(crate) fn folder(&self) -> Option<&std::path::Path> {
+        self.data_dir.as_deref()
+    }
+
     /// The environment's locations with these flags laid over them.
     pub(crate) fn locations(&self) -> Locations {
         let mut locations = Locations::from_env();

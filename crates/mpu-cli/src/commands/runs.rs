@@ -1,0 +1,317 @@
+//! `mpu-cli plan|run|status|collect`: a sweep of many runs and what came of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use mpu_data::source::resolve::Locations;
+use mpu_report::store::Store;
+use mpu_report::{Align, Record, Table, render, stats};
+use serde::Serialize;
+
+use crate::args::runs::{Collect, Local, Plan, Run, Shard, Status};
+use crate::commands::Answer;
+use crate::plan::{self, Planned};
+use crate::runner::{Engine, Tally};
+
+/// A runner that the user or the cluster stopped: exit code 130.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "stopped with {left} of {total} runs still to be made\nhint: the same command goes on where this stopped"
+)]
+pub(crate) struct Stopped {
+    left: usize,
+    total: usize,
+}
+
+pub(crate) fn plan(args: &Plan) -> anyhow::Result<Answer> {
+    #[derive(Serialize)]
+    struct Row {
+        id: String,
+        name: String,
+        cost: f64,
+    }
+    let runs = plan::read(&args.file)?;
+    if let Some(path) = &args.write {
+        plan::write(path, &runs)?;
+    }
+    let mut table = Table::new([
+        ("id", Align::Left),
+        ("run", Align::Left),
+        ("cost", Align::Right),
+    ]);
+    let mut rows = Vec::new();
+    for run in &runs {
+        table.push([run.id.clone(), run.name(), format!("{:.1}", run.cost())]);
+        rows.push(Row {
+            id: run.id.clone(),
+            name: run.name(),
+            cost: run.cost(),
+        });
+    }
+    Ok(Answer::good(render(args.report.format, &table, &rows)?))
+}
+
+pub(crate) fn run(args: &Run) -> anyhow::Result<Answer> {
+    let runs = plan::read(&args.sweep.file)?;
+    let runs = part(runs, shard(args)?);
+    let (tally, before) = make(&args.sweep.out, &runs, &args.local, &args.place.locations())?;
+    let mut table = Table::new([("runs", Align::Left), ("number", Align::Right)]);
+    for (name, number) in [
+        ("of the plan", runs.len()),
+        ("done before", before),
+        ("trained now", tally.trained),
+        ("failed", tally.failed),
+        ("in the hands of another process", tally.elsewhere),
+    ] {
+        table.push([name.to_owned(), number.to_string()]);
+    }
+    let text = render(args.report.format, &table, &tally)?;
+    Ok(Answer {
+        text,
+        good: tally.failed == 0,
+    })
+}
+
+/// Makes what is missing of a list of runs; gives what became of it and how many were there before.
+pub(crate) fn make(
+    out: &Path,
+    runs: &[Planned],
+    local: &Local,
+    locations: &Locations,
+) -> anyhow::Result<(Tally, usize)> {
+    let store = Store::open(out)?;
+    let missing = missing(&store, runs, local.retry_failed)?;
+    let before = runs.len() - missing.len();
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst))
+        .context("listening to Ctrl-C")?;
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let jobs = local
+        .jobs
+        .unwrap_or_else(|| (cores() / local.threads.max(1)).max(1));
+    let engine = Engine {
+        store: &store,
+        locations,
+        jobs,
+        threads: local.threads,
+        interrupted: &interrupted,
+    };
+    let tally = engine.run(&missing)?;
+    if interrupted.load(Ordering::SeqCst) {
+        let made = tally.trained + tally.failed + tally.elsewhere;
+        let (left, total) = (missing.len() - made, runs.len());
+        return Err(Stopped { left, total }.into());
+    }
+    Ok((tally, before))
+}
+
+/// The runs without a record; those that failed only if they are to be tried again.
+pub(crate) fn missing(
+    store: &Store,
+    runs: &[Planned],
+    retry_failed: bool,
+) -> anyhow::Result<Vec<Planned>> {
+    let records = store.records()?;
+    let failures = store.failures()?;
+    let missing = |run: &&Planned| {
+        !records.contains_key(&run.id) && (retry_failed || !failures.contains_key(&run.id))
+    };
+    Ok(runs.iter().filter(missing).cloned().collect())
+}
+
+/// The part that flags or the environment ask for.
+fn shard(args: &Run) -> anyhow::Result<Option<Shard>> {
+    let Some(count) = args.shards else {
+        return Ok(args.shard);
+    };
+    for name in ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"] {
+        if let Ok(text) = std::env::var(name) {
+            let index: usize = text
+                .parse()
+                .with_context(|| format!("{name} is `{text}`: a whole number is needed"))?;
+            anyhow::ensure!(
+                index < count,
+                "{name} is {index}, but there are {count} parts"
+            );
+            return Ok(Some(Shard { index, count }));
+        }
+    }
+    anyhow::bail!(
+        "--shards {count} needs SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX\nhint: name the part yourself, such as --shard 1/{count}"
+    )
+}
+
+/// Every `count`-th run, so that parts cost about the same.
+fn part(runs: Vec<Planned>, shard: Option<Shard>) -> Vec<Planned> {
+    let Some(Shard { index, count }) = shard else {
+        return runs;
+    };
+    runs.into_iter().skip(index).step_by(count).collect()
+}
+
+pub(crate) fn status(args: &Status) -> anyhow::Result<Answer> {
+    #[derive(Serialize)]
+    struct Report {
+        total: usize,
+        done: usize,
+        failed: Vec<(String, String)>,
+        missing: Vec<String>,
+    }
+    let runs = plan::read(&args.sweep.file)?;
+    let store = Store::read_only(&args.sweep.out);
+    let (records, failures) = (store.records()?, store.failures()?);
+    let (done, rest): (Vec<&Planned>, Vec<&Planned>) =
+        runs.iter().partition(|run| records.contains_key(&run.id));
+    let last_error = |run: &Planned| failures.get(&run.id)?.last().map(|f| f.error.clone());
+    let failed: Vec<(String, String)> = rest
+        .iter()
+        .filter_map(|run| Some((run.name(), last_error(run)?)))
+        .collect();
+    let missing: Vec<String> = rest
+        .iter()
+        .filter(|run| !failures.contains_key(&run.id))
+        .map(|run| run.name())
+        .collect();
+    let mut table = Table::new([("runs", Align::Left), ("number", Align::Right)]);
+    for (name, number) in [
+        ("of the plan", runs.len()),
+        ("done", done.len()),
+        ("failed", failed.len()),
+        ("missing", missing.len()),
+    ] {
+        table.push([name.to_owned(), number.to_string()]);
+    }
+    let report = Report {
+        total: runs.len(),
+        done: done.len(),
+        failed,
+        missing,
+    };
+    let mut text = render(args.report.format, &table, &report)?;
+    if args.report.format == mpu_report::Format::Table {
+        for (name, error) in &report.failed {
+            writeln!(text, "failed: {name}: {error}")?;
+        }
+    }
+    Ok(Answer::good(text))
+}
+
+pub(crate) fn collect(args: &Collect) -> anyhow::Result<Answer> {
+    #[derive(Serialize)]
+    struct Row<'a> {
+        run: &'a str,
+        seeds: usize,
+        accuracy_mean: f64,
+        accuracy_std: f64,
+        f1_mean: f64,
+        f1_std: f64,
+    }
+    let runs = plan::read(&args.sweep.file)?;
+    let records = Store::read_only(&args.sweep.out).records()?;
+    // Runs that differ in their seeds alone are one row, in the order of the plan.
+    let mut order = Vec::new();
+    let mut groups: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
+    let mut missing = 0;
+    for run in &runs {
+        let Some(record) = records.get(&run.id) else {
+            missing += 1;
+            continue;
+        };
+        let name = describe(record);
+        if !groups.contains_key(&name) {
+            order.push(name.clone());
+        }
+        groups.entry(name).or_default().push(record);
+    }
+    // A group has a record at least; one record has no deviation.
+    let mean = |values: &[f64]| stats::mean(values).unwrap_or(f64::NAN);
+    let std = |values: &[f64]| stats::std_dev(values).unwrap_or(0.0);
+    let mut table = Table::new([
+        ("run", Align::Left),
+        ("seeds", Align::Right),
+        ("accuracy", Align::Right),
+        ("macro F1", Align::Right),
+    ]);
+    let mut rows = Vec::new();
+    for name in &order {
+        let group = &groups[name];
+        let column = |value: fn(&Record) -> f64| -> Vec<f64> {
+            group.iter().map(|record| 100.0 * value(record)).collect()
+        };
+        let (accuracy, f1) = (column(|r| r.scores.accuracy), column(|r| r.scores.f1));
+        let row = Row {
+            run: name,
+            seeds: group.len(),
+            accuracy_mean: mean(&accuracy),
+            accuracy_std: std(&accuracy),
+            f1_mean: mean(&f1),
+            f1_std: std(&f1),
+        };
+        table.push([
+            name.clone(),
+            row.seeds.to_string(),
+            format!("{:.2} ± {:.2}", row.accuracy_mean, row.accuracy_std),
+            format!("{:.2} ± {:.2}", row.f1_mean, row.f1_std),
+        ]);
+        rows.push(row);
+    }
+    let mut text = render(args.report.format, &table, &rows)?;
+    if missing > 0 {
+        tracing::warn!("{missing} of {} runs are missing", runs.len());
+        if args.report.format == mpu_report::Format::Table {
+            writeln!(text, "{missing} of {} runs are missing", runs.len())?;
+        }
+    }
+    Ok(Answer::good(text))
+}
+
+/// What a run was, but for its seed.
+fn describe(record: &Record) -> String {
+    let key = &record.key;
+    let rate = if key.swept {
+        "swept".to_owned()
+    } else {
+        key.lr.to_string()
+    };
+    let mark = record.data_mark.as_ref();
+    let mark = mark.map(|mark| format!(" [{mark}]")).unwrap_or_default();
+    format!(
+        "{} k={} π={} {} {}/{}/{} lr={rate} epochs={}{mark}",
+        key.dataset,
+        key.classes,
+        key.prior,
+        key.method,
+        key.surrogate,
+        key.gamma,
+        key.form,
+        key.epochs
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::RunConfig;
+
+    #[test]
+    fn parts_cover_a_plan_once() {
+        let config = |seed| RunConfig {
+            seed,
+            ..RunConfig::default()
+        };
+        let runs = plan::distinct((0..10).map(config)).unwrap();
+        let mut seen: Vec<String> = (0..3)
+            .flat_map(|index| part(runs.clone(), Some(Shard { index, count: 3 })))
+            .map(|run| run.id)
+            .collect();
+        seen.sort();
+        let mut all: Vec<String> = runs.iter().map(|run| run.id.clone()).collect();
+        all.sort();
+        assert_eq!(seen, all);
+    }
+}

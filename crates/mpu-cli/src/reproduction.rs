@@ -1,0 +1,218 @@
+//! What the paper's tables and figures need: the runs, and which stored records are theirs.
+
+use mpu_data::{ClassCount, DatasetId};
+use mpu_loss::{Form, Loss, Surrogate};
+use mpu_report::{Record, paper};
+use mpu_risk::{Correction, Method};
+use mpu_train::Selection;
+
+use crate::args::runs::{Artefact, Rate, Reproduce, What};
+use crate::config::{DataConfig, RunConfig, SweepConfig};
+use crate::plan::Planned;
+
+/// The paper's number of seeds and epochs.
+pub(crate) const SEEDS: u64 = 5;
+pub(crate) const EPOCHS: usize = 100;
+
+/// The learning rates of the paper's sweep.
+const RATES: [f64; 4] = [1e-3, 5e-4, 1e-5, 1e-6];
+
+/// What is tried in place of all rows when it must be quick.
+const QUICK_ROWS: usize = 1000;
+const QUICK_EPOCHS: usize = 2;
+
+/// One place in the paper's experiments.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) dataset: DatasetId,
+    pub(crate) classes: ClassCount,
+    pub(crate) prior: f64,
+    pub(crate) method: Method,
+    pub(crate) loss: Loss,
+}
+
+/// How the runs of a reproduction are made, apart from their cell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting {
+    pub(crate) rate: Rate,
+    pub(crate) quick: bool,
+}
+
+impl Setting {
+    /// The run of a cell: the paper's settings, learning rates as in the authors' script.
+    pub(crate) fn config(self, cell: &Cell, epochs: usize, seed: u64) -> anyhow::Result<RunConfig> {
+        let mut config = RunConfig {
+            method: cell.method,
+            seed,
+            loss: cell.loss,
+            data: DataConfig {
+                dataset: cell.dataset,
+                classes: cell.classes,
+                prior: cell.prior,
+                split_seed: seed,
+                max_rows: self.quick.then_some(QUICK_ROWS),
+                ..DataConfig::default()
+            },
+            ..RunConfig::default()
+        };
+        config.train.epochs = epochs;
+        config.train.lr = match cell.dataset {
+            DatasetId::Usps | DatasetId::Kmnist => 1e-4,
+            _ => 1e-3,
+        };
+        if self.rate == Rate::Sweep {
+            config.data.validation_share = 0.1;
+            config.sweep = Some(SweepConfig {
+                lrs: RATES.to_vec(),
+                select: Selection::default(),
+            });
+        }
+        config.completed()
+    }
+
+    /// Whether a stored record is a run of this reproduction, whatever its epochs and seed.
+    pub(crate) fn owns(self, record: &Record) -> bool {
+        let key = &record.key;
+        let cell = || -> Option<Cell> {
+            Some(Cell {
+                dataset: key.dataset.parse().ok()?,
+                classes: ClassCount::new(key.classes).ok()?,
+                prior: key.prior,
+                method: key.method.parse().ok()?,
+                loss: loss(&key.surrogate, key.gamma, &key.form).ok()?,
+            })
+        };
+        cell()
+            .and_then(|cell| self.config(&cell, key.epochs, key.seed).ok())
+            .and_then(|config| Planned::new(config).ok())
+            .is_some_and(|run| run.id == record.id)
+    }
+}
+
+/// Every run that the artefacts asked for need.
+pub(crate) fn runs(args: &Reproduce) -> anyhow::Result<Vec<Planned>> {
+    let setting = Setting {
+        rate: args.lr,
+        quick: args.quick,
+    };
+    let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { SEEDS });
+    let epochs = args
+        .epochs
+        .unwrap_or(if args.quick { QUICK_EPOCHS } else { EPOCHS });
+    let mut configs = Vec::new();
+    let wanted = |cell: &&Cell| {
+        (args.datasets.is_empty() || args.datasets.contains(&cell.dataset))
+            && (args.methods.is_empty() || args.methods.contains(&cell.method))
+    };
+    for artefact in artefacts(args) {
+        for cell in cells(artefact, args.quick)?.iter().filter(wanted) {
+            for seed in 1..=seeds {
+                configs.push(setting.config(cell, epochs, seed)?);
+            }
+        }
+    }
+    // Runs on the same rows stand together, so that the rows are read once.
+    let mut runs = crate::plan::distinct(configs)?;
+    runs.sort_by_key(|run| (run.config.data.dataset, run.config.data.split_seed));
+    Ok(runs)
+}
+
+/// The artefacts that are asked for.
+pub(crate) fn artefacts(args: &Reproduce) -> Vec<Artefact> {
+    use Artefact as A;
+    let tables = [A::Table1, A::Table2, A::Table3, A::Losses, A::MacroF1];
+    let figures = [A::Figure1, A::Figure2, A::Figure4];
+    let all: Vec<Artefact> = match args.what {
+        What::Tables => tables.to_vec(),
+        What::Figures => figures.to_vec(),
+        What::All => tables.into_iter().chain(figures).collect(),
+    };
+    let chosen = |artefact: &Artefact| args.only.is_empty() || args.only.contains(artefact);
+    all.into_iter().filter(chosen).collect()
+}
+
+/// The cells of an artefact.
+fn cells(artefact: Artefact, quick: bool) -> anyhow::Result<Vec<Cell>> {
+    let cell = |dataset, k: usize, prior, method| -> anyhow::Result<Cell> {
+        Ok(Cell {
+            dataset,
+            classes: ClassCount::new(k)?,
+            prior,
+            method,
+            loss: Loss::default(),
+        })
+    };
+    let ours = Method::Csmpu(Correction::Abs);
+    match artefact {
+        Artefact::Table1 => table(1, quick),
+        Artefact::Table2 => table(2, quick),
+        Artefact::Table3 => table(3, quick),
+        Artefact::Losses => paper::loss_variants()?
+            .iter()
+            .map(|row| {
+                let mut cell = cell(DatasetId::FashionMnist, 4, 0.5, ours)?;
+                cell.loss = loss(&row.loss, row.gamma, &row.form)?;
+                Ok(cell)
+            })
+            .collect(),
+        Artefact::MacroF1 => [Method::Area, Method::UreOvr, ours]
+            .map(|method| cell(DatasetId::FashionMnist, 4, 0.8, method))
+            .into_iter()
+            .collect(),
+        Artefact::Figure1 => [DatasetId::Mnist, DatasetId::FashionMnist, DatasetId::Kmnist]
+            .map(|dataset| cell(dataset, 4, 0.2, ours))
+            .into_iter()
+            .collect(),
+        Artefact::Figure2 => {
+            let mut cells = Vec::new();
+            for k in [4, 6, 8] {
+                for prior in [0.2, 0.5, 0.8] {
+                    cells.push(cell(DatasetId::Mnist, k, prior, ours)?);
+                }
+            }
+            Ok(cells)
+        }
+        Artefact::Figure3 => Ok(Vec::new()),
+        Artefact::Figure4 => Ok(vec![cell(DatasetId::Mnist, 4, 0.2, ours)?]),
+    }
+}
+
+/// The cells of one of the tables I to III: the paper's methods and ours.
+fn table(number: u8, quick: bool) -> anyhow::Result<Vec<Cell>> {
+    let published = paper::accuracy_cells()?;
+    let mut rows: Vec<(String, usize, f64)> = Vec::new();
+    let mut methods: Vec<Method> = Vec::new();
+    for cell in published.iter().filter(|cell| cell.table == number) {
+        let row = (cell.dataset.clone(), cell.k, cell.pi_k);
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+        let method: Method = cell.method.parse()?;
+        if !methods.contains(&method) {
+            methods.push(method);
+        }
+    }
+    let ours = Method::ALL.into_iter().filter(|method| {
+        *method == Method::Supervised
+            || !quick && matches!(method, Method::CsmpuExact(_) | Method::CsmpuRef(_))
+    });
+    methods.extend(ours);
+    let mut cells = Vec::new();
+    for (dataset, k, prior) in &rows {
+        for &method in &methods {
+            cells.push(Cell {
+                dataset: dataset.parse()?,
+                classes: ClassCount::new(*k)?,
+                prior: *prior,
+                method,
+                loss: Loss::default(),
+            });
+        }
+    }
+    Ok(cells)
+}
+
+fn loss(surrogate: &str, gamma: f64, form: &str) -> anyhow::Result<Loss> {
+    let (surrogate, form): (Surrogate, Form) = (surrogate.parse()?, form.parse()?);
+    Ok(Loss::new(surrogate, gamma, form)?)
+}

@@ -1,0 +1,297 @@
+//! The store of runs: a folder with one record a run, written once and never changed.
+//!
+//! ```text
+//! records/ID.json       a finished run
+//! failures/ID.N.json    the N-th failed attempt at a run
+//! claims/ID.lock        held by whoever trains the run now; the system frees it when its holder dies
+//! work/ID/              the checkpoint of a run that was stopped
+//! *.jsonl               bundles: records of many runs, a line each
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::atomic::write_atomic;
+use crate::error::{Error, Result};
+use crate::record::Record;
+
+/// A run that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Failure {
+    /// The version of this form.
+    pub version: u32,
+    /// The content hash of the resolved configuration.
+    pub id: String,
+    /// A name for people.
+    pub name: String,
+    /// What went wrong.
+    pub error: String,
+}
+
+/// The right to train a run. It ends when this is dropped, or when the process does.
+#[derive(Debug)]
+pub struct Claim {
+    _lock: File,
+}
+
+/// A folder of records.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    /// Opens a store, and makes it if it is not there.
+    pub fn open(root: &Path) -> Result<Self> {
+        for folder in ["records", "failures", "claims", "work"] {
+            let path = root.join(folder);
+            fs::create_dir_all(&path).map_err(|error| Error::file("making", &path, error))?;
+        }
+        Ok(Self {
+            root: root.to_owned(),
+        })
+    }
+
+    /// A store that is only read: nothing is made.
+    pub fn read_only(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Every finished run by its id. A record and its copy in a bundle count once.
+    pub fn records(&self) -> Result<BTreeMap<String, Record>> {
+        let mut records = BTreeMap::new();
+        for path in files(&self.root, ".jsonl")? {
+            let text = read(&path)?;
+            for (index, line) in text.lines().enumerate() {
+                if !line.trim().is_empty() {
+                    let record = parse::<Record>(&path, index + 1, line)?;
+                    records.insert(record.id.clone(), record);
+                }
+            }
+        }
+        for path in files(&self.root.join("records"), ".json")? {
+            let record = parse::<Record>(&path, 1, &read(&path)?)?;
+            records.insert(record.id.clone(), record);
+        }
+        if let Some(newer) = records.values().find(|r| r.version > Record::VERSION) {
+            return Err(Error::Newer {
+                id: newer.id.clone(),
+                found: newer.version,
+                known: Record::VERSION,
+            });
+        }
+        Ok(records)
+    }
+
+    /// Whether a record of its own stands for the run. Bundles are not looked at.
+    pub fn has(&self, id: &str) -> bool {
+        self.record_path(id).exists()
+    }
+
+    /// The right to train a run, unless somebody else has it or the run is done.
+    pub fn claim(&self, id: &str) -> Result<Option<Claim>> {
+        let path = self.root.join("claims").join(format!("{id}.lock"));
+        let file = File::create(&path).map_err(|error| Error::file("making", &path, error))?;
+        match file.try_lock() {
+            // Asked again under the lock: another process may just have finished it.
+            Ok(()) => Ok((!self.has(id)).then_some(Claim { _lock: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(Error::file("locking", &path, error)),
+        }
+    }
+
+    /// Keeps the record of a finished run. A record that is there stays.
+    pub fn put(&self, record: &Record) -> Result<()> {
+        if self.has(&record.id) {
+            return Ok(());
+        }
+        let path = self.record_path(&record.id);
+        let line = serde_json::to_string(record).map_err(|source| Error::json(&path, 1, source))?;
+        write_atomic(&path, (line + "\n").as_bytes())
+            .map_err(|error| Error::file("writing", &path, error))?;
+        let work = self.work(&record.id);
+        if work.exists() {
+            // The checkpoint has served; if it stays, it only takes room.
+            let _ = fs::remove_dir_all(work);
+        }
+        Ok(())
+    }
+
+    /// Removes the single record of a run that a bundle holds now, and its lock.
+    pub fn forget(&self, id: &str) -> Result<()> {
+        for path in [
+            self.record_path(id),
+            self.root.join("claims").join(format!("{id}.lock")),
+        ] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::file("removing", &path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a failed attempt.
+    pub fn put_failure(&self, failure: &Failure) -> Result<()> {
+        let n = self.failures_of(&failure.id)?.len() + 1;
+        let name = format!("{}.{n}.json", failure.id);
+        let path = self.root.join("failures").join(name);
+        let text =
+            serde_json::to_string(failure).map_err(|source| Error::json(&path, 1, source))?;
+        write_atomic(&path, (text + "\n").as_bytes())
+            .map_err(|error| Error::file("writing", &path, error))
+    }
+
+    /// The failed attempts at a run.
+    pub fn failures_of(&self, id: &str) -> Result<Vec<Failure>> {
+        let mut failures = self.failures()?;
+        Ok(failures.remove(id).unwrap_or_default())
+    }
+
+    /// Every failed attempt, by the run's id.
+    pub fn failures(&self) -> Result<BTreeMap<String, Vec<Failure>>> {
+        let mut failures: BTreeMap<String, Vec<Failure>> = BTreeMap::new();
+        for path in files(&self.root.join("failures"), ".json")? {
+            let failure = parse::<Failure>(&path, 1, &read(&path)?)?;
+            failures
+                .entry(failure.id.clone())
+                .or_default()
+                .push(failure);
+        }
+        Ok(failures)
+    }
+
+    /// The folder for a run's checkpoint.
+    pub fn work(&self, id: &str) -> PathBuf {
+        self.root.join("work").join(id)
+    }
+
+    fn record_path(&self, id: &str) -> PathBuf {
+        self.root.join("records").join(format!("{id}.json"))
+    }
+}
+
+/// Records as a bundle: a line each, in the order of their ids.
+pub fn bundle<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<String> {
+    let mut lines = BTreeMap::new();
+    for record in records {
+        let line = serde_json::to_string(record)
+            .map_err(|source| Error::json(Path::new("bundle"), 1, source))?;
+        lines.insert(&record.id, line);
+    }
+    Ok(lines.into_values().map(|line| line + "\n").collect())
+}
+
+/// The files of a folder with this ending, by name; none if the folder is not there. What a killed
+/// process left half-written has another ending.
+fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let failed = |error| Error::file("looking into", folder, error);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_file() && path.to_string_lossy().ends_with(ending) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| Error::file("reading", path, error))
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(path: &Path, line: usize, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|source| Error::json(path, line, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn records_are_kept_once_and_never_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let first = record("a", "area", 1, 0.5);
+        store.put(&first).unwrap();
+        store.put(&record("a", "area", 1, 0.9)).unwrap();
+        assert_eq!(store.records().unwrap()["a"], first);
+    }
+
+    #[test]
+    fn a_claim_keeps_others_away_until_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let claim = store.claim("a").unwrap().unwrap();
+        assert!(store.claim("a").unwrap().is_none());
+        assert!(store.claim("b").unwrap().is_some());
+        drop(claim);
+        assert!(store.claim("a").unwrap().is_some());
+        store.put(&record("a", "area", 1, 0.5)).unwrap();
+        assert!(store.claim("a").unwrap().is_none(), "it is done");
+    }
+
+    #[test]
+    fn bundles_and_records_are_read_together_and_faults_are_placed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let (a, b) = (record("a", "area", 1, 0.5), record("b", "area", 2, 0.6));
+        let text = bundle([&b, &a]).unwrap();
+        assert!(text.starts_with("{\"version\":1,\"id\":\"a\""), "{text}");
+        fs::write(folder.path().join("usps.jsonl"), &text).unwrap();
+        store.put(&record("c", "area", 3, 0.7)).unwrap();
+        fs::write(folder.path().join("records/.d.json.7.part"), "{").unwrap();
+        assert_eq!(store.records().unwrap().len(), 3);
+
+        fs::write(folder.path().join("z.jsonl"), "\n{\"version\":1}\n").unwrap();
+        let error = store.records().unwrap_err().to_string();
+        assert!(
+            error.contains("z.jsonl") && error.contains("line 2"),
+            "{error}"
+        );
+        let newer = text.replace("\"version\":1", "\"version\":9");
+        fs::write(folder.path().join("z.jsonl"), newer).unwrap();
+        let error = store.records().unwrap_err().to_string();
+        assert!(error.contains('9'), "{error}");
+    }
+
+    #[test]
+    fn failures_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let failure = |error: &str| Failure {
+            version: 1,
+            id: "a".to_owned(),
+            name: "a run".to_owned(),
+            error: error.to_owned(),
+        };
+        store.put_failure(&failure("first")).unwrap();
+        store.put_failure(&failure("second")).unwrap();
+        let errors: Vec<String> = store
+            .failures_of("a")
+            .unwrap()
+            .into_iter()
+            .map(|f| f.error)
+            .collect();
+        assert_eq!(errors, ["first", "second"]);
+        assert!(store.failures_of("b").unwrap().is_empty());
+    }
+}

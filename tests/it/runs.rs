@@ -1,0 +1,249 @@
+//! `mpu-cli plan|run|status|collect|submit|pack`: many runs, killed, shared and failed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::support::{mpu_cli, stderr, stdout};
+
+/// A sweep of small runs on generated rows.
+pub(crate) fn sweep(folder: &Path, seeds: usize, epochs: usize) -> PathBuf {
+    let seeds: Vec<String> = (1..=seeds).map(|seed| seed.to_string()).collect();
+    let text = format!(
+        "method = [\"csmpu-abs\", \"area\"]\nseed = [{}]\n[data]\ngenerated-rows = 300\nprior = [0.2, 0.5]\n\
+         [model]\nkind = \"mlp\"\nhidden = [16]\n[train]\nepochs = {epochs}\nbatch-size = 64\ncheckpoint-every = 1\n",
+        seeds.join(", ")
+    );
+    let path = folder.join("sweep.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn on(command: &str, sweep: &Path, out: &Path, extra: &[&str]) -> std::process::Output {
+    let (sweep, out) = (sweep.to_str().unwrap(), out.to_str().unwrap());
+    let fixed = [command, sweep, "--out", out];
+    mpu_cli(&[&fixed[..], extra].concat())
+}
+
+/// The table of a finished sweep, with every digit.
+pub(crate) fn table(sweep: &Path, out: &Path) -> String {
+    let output = on("collect", sweep, out, &["--format", "csv"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("missing"), "{}", stderr(&output));
+    stdout(&output)
+}
+
+fn start(sweep: &Path, out: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_mpu-cli"))
+        .arg("run")
+        .arg(sweep)
+        .args(["--offline", "--jobs", "2", "--out"])
+        .arg(out)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn n_records(out: &Path) -> usize {
+    let folder = std::fs::read_dir(out.join("records"));
+    folder.map_or(0, |entries| {
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        names
+            .filter(|name| name.to_string_lossy().ends_with(".json"))
+            .count()
+    })
+}
+
+#[test]
+fn a_sweep_is_planned_made_once_and_tabulated() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sweep, out) = (sweep(dir.path(), 2, 2), dir.path().join("store"));
+    let plan = mpu_cli(&["plan", sweep.to_str().unwrap(), "--format", "json"]);
+    let plan: serde_json::Value = serde_json::from_str(&stdout(&plan)).unwrap();
+    assert_eq!(plan.as_array().unwrap().len(), 8);
+
+    let output = on("run", &sweep, &out, &["--offline", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let tally: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(tally["trained"], 8);
+    let again = on("run", &sweep, &out, &["--offline", "--format", "json"]);
+    let tally: serde_json::Value = serde_json::from_str(&stdout(&again)).unwrap();
+    assert_eq!(tally["trained"], 0);
+
+    let text = table(&sweep, &out);
+    assert_eq!(text.lines().count(), 1 + 4, "{text}");
+    assert!(
+        text.contains("csmpu-abs") && text.contains("π=0.2"),
+        "{text}"
+    );
+    let status = stdout(&on("status", &sweep, &out, &["--format", "json"]));
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["done"], 8);
+
+    // Packed, the same table comes out, and nothing is left to be made.
+    let packed = mpu_cli(&["pack", "--out", out.to_str().unwrap()]);
+    assert!(packed.status.success(), "{}", stderr(&packed));
+    assert_eq!(n_records(&out), 0);
+    assert_eq!(table(&sweep, &out), text);
+    let again = on("run", &sweep, &out, &["--offline", "--format", "json"]);
+    let tally: serde_json::Value = serde_json::from_str(&stdout(&again)).unwrap();
+    assert_eq!(tally["trained"], 0);
+}
+
+#[test]
+fn killed_ten_times_it_ends_with_the_same_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = sweep(dir.path(), 6, 6);
+    let (calm, killed) = (dir.path().join("calm"), dir.path().join("killed"));
+    let output = on("run", &sweep, &calm, &["--offline", "--jobs", "1"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    // Pauses without a pattern, but the same in every test.
+    let mut state = 7u64;
+    for _ in 0..10 {
+        let mut child = start(&sweep, &killed);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        std::thread::sleep(Duration::from_millis(20 + (state >> 33) % 400));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let output = on("run", &sweep, &killed, &["--offline"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(table(&sweep, &killed), table(&sweep, &calm));
+}
+
+#[test]
+fn two_runners_share_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sweep, out) = (sweep(dir.path(), 6, 4), dir.path().join("store"));
+    let trained = |output: &std::process::Output| {
+        let tally: serde_json::Value = serde_json::from_str(&stdout(output)).unwrap();
+        tally["trained"].as_u64().unwrap()
+    };
+    let args = ["--offline", "--jobs", "1", "--format", "json"];
+    let (first, second) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| on("run", &sweep, &out, &args));
+        let one = on("run", &sweep, &out, &args);
+        (one, other.join().unwrap())
+    });
+    assert_eq!(trained(&first) + trained(&second), 24);
+    assert_eq!(n_records(&out), 24);
+}
+
+#[test]
+fn parts_add_up_and_the_environment_names_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sweep, out) = (sweep(dir.path(), 1, 1), dir.path().join("store"));
+    assert!(
+        on("run", &sweep, &out, &["--offline", "--shard", "1/3"])
+            .status
+            .success()
+    );
+    assert_eq!(n_records(&out), 2);
+    for (name, index) in [("SLURM_ARRAY_TASK_ID", "1"), ("JOB_COMPLETION_INDEX", "2")] {
+        let status = Command::new(env!("CARGO_BIN_EXE_mpu-cli"))
+            .arg("run")
+            .arg(&sweep)
+            .args(["--offline", "--shards", "3", "--out"])
+            .arg(&out)
+            .env(name, index)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+    assert_eq!(n_records(&out), 4);
+    let lost = on("run", &sweep, &out, &["--offline", "--shards", "3"]);
+    assert_eq!(lost.status.code(), Some(2));
+    assert!(stderr(&lost).contains("--shard 1/3"), "{}", stderr(&lost));
+}
+
+#[test]
+fn a_failed_run_is_kept_and_stops_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("sweep.toml"), dir.path().join("store"));
+    // One of the two datasets is not here.
+    let text = "seed = 1\n[data]\ndataset = [\"usps\", \"waveform1\"]\ngenerated-rows = 300\n[train]\nepochs = 1\n";
+    std::fs::write(&path, text).unwrap();
+    let empty = dir.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let run = |extra: &[&str]| {
+        let command = Command::new(env!("CARGO_BIN_EXE_mpu-cli"))
+            .arg("run")
+            .arg(&path)
+            .args(["--offline", "--format", "json", "--out"])
+            .arg(&out)
+            .args(extra)
+            .env("MPU_DATA_DIR", &empty)
+            .env("HOME", &empty)
+            .env("XDG_CACHE_HOME", &empty)
+            .output()
+            .unwrap();
+        assert_eq!(command.status.code(), Some(1), "{}", stderr(&command));
+        serde_json::from_str::<serde_json::Value>(&stdout(&command)).unwrap()
+    };
+    let tally = run(&[]);
+    assert_eq!(
+        (&tally["trained"], &tally["failed"]),
+        (&1.into(), &1.into())
+    );
+    let status = stdout(&on("status", &path, &out, &[]));
+    assert!(status.contains("failed: usps"), "{status}");
+    let tally = run(&["--retry-failed"]);
+    assert_eq!(
+        (&tally["trained"], &tally["failed"]),
+        (&0.into(), &1.into())
+    );
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sweep, out) = (sweep(dir.path(), 3, 400), dir.path().join("store"));
+    let mut child = start(&sweep, &out);
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let kept = std::fs::read_dir(out.join("work")).unwrap().count();
+    assert!(
+        kept + n_records(&out) > 0,
+        "the state of the runs in hand is kept"
+    );
+}
+
+#[test]
+fn the_slurm_script_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sweep, out) = (sweep(dir.path(), 2, 1), dir.path().join("store"));
+    let extra = [
+        "--print",
+        "--partition",
+        "short",
+        "--account",
+        "lab",
+        "--time",
+        "00:30:00",
+    ];
+    let output = on("submit", &sweep, &out, &extra);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    for line in [
+        "#SBATCH --array=0-0",
+        "#SBATCH --partition=short",
+        "#SBATCH --account=lab",
+        "#SBATCH --time=00:30:00",
+        "#SBATCH --signal=B:TERM@120",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(!out.join("slurm/plan.jsonl").exists(), "nothing is written");
+}
