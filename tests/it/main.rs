@@ -7,5 +7,6 @@ mod data;
 mod losses;
 mod readme;
 mod runs;
+mod slurm;
 mod support;
 mod train;

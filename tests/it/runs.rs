@@ -198,26 +198,22 @@ fn a_failed_run_is_kept_and_stops_nothing() {
     );
 }
 
+/// Ctrl-C, and what Slurm sends before the time is up.
 #[test]
-fn ctrl_c_keeps_what_is_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let (sweep, out) = (sweep(dir.path(), 3, 400), dir.path().join("store"));
-    let mut child = start(&sweep, &out);
-    std::thread::sleep(Duration::from_millis(700));
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let kept = std::fs::read_dir(out.join("work")).unwrap().count();
-    assert!(
-        kept + n_records(&out) > 0,
-        "the state of the runs in hand is kept"
-    );
+fn a_signal_keeps_the_state_of_the_runs_in_hand() {
+    for signal in ["-INT", "-TERM"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (sweep, out) = (sweep(dir.path(), 1, 3000), dir.path().join("store"));
+        let mut child = start(&sweep, &out);
+        std::thread::sleep(Duration::from_millis(700));
+        let pid = child.id().to_string();
+        let kill = Command::new("kill").args([signal, &pid]).status().unwrap();
+        assert!(kill.success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        let kept = std::fs::read_dir(out.join("work")).unwrap().count();
+        assert_eq!(kept, 2, "{signal}: one state for each of two jobs");
+        assert_eq!(n_records(&out), 0, "{signal}");
+    }
 }
 
 #[test]
