@@ -1,8 +1,9 @@
 //! Tables I–III: accuracy by dataset, number of classes and prior.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
-use super::select::{FULL, Group, MAIN_LOSS, Spread, Wanted, signed};
+use super::select::{FULL, Group, MAIN_LOSS, Spread, Wanted, shortfall, signed};
 use crate::error::Result;
 use crate::page::Section;
 use crate::paper;
@@ -185,7 +186,7 @@ impl Footnotes {
 
     fn notes(self) -> Vec<String> {
         let mut marks = Self::default();
-        let note = |text: String| format!("[{}] {text}", marks.mark(text.clone()));
+        let note = |text: String| format!("mark [{}]: {text}", marks.mark(text.clone()));
         self.0.into_iter().map(note).collect()
     }
 }
@@ -282,8 +283,8 @@ fn cell(row: &Row, entry: &Entry, footnotes: &mut Footnotes) -> Cell {
         std: found.std,
     };
     let mut text = spread.show(2);
-    if let Some(short) = super::select::shortfall(found.n, found.epochs) {
-        text += &format!(" [{}]", footnotes.mark(short));
+    if let Some(short) = shortfall(found.n, found.epochs) {
+        let _ = write!(text, " [{}]", footnotes.mark(short));
     }
     let cell = Cell::new(text).emphasised_if(row.is_best(entry));
     match published {

@@ -6,10 +6,13 @@ use super::Context;
 use super::accuracy::Row;
 use crate::page::Section;
 
+/// The priors at which these methods are missing with so many classes.
+type Gaps<'a> = BTreeMap<(usize, Vec<&'a str>), Vec<String>>;
+
 /// What is missing, by dataset; none if nothing is.
 pub fn section(rows: &[Row], context: &Context) -> Option<Section> {
     // Methods that are missing in the same rows are named together.
-    let mut datasets: BTreeMap<&str, BTreeMap<(usize, Vec<&str>), Vec<String>>> = BTreeMap::new();
+    let mut datasets: BTreeMap<&str, Gaps<'_>> = BTreeMap::new();
     let (mut missing, mut all) = (0, 0);
     for row in rows {
         let empty = row.entries.iter().filter(|e| e.found.is_none());
@@ -27,7 +30,7 @@ pub fn section(rows: &[Row], context: &Context) -> Option<Section> {
         return None;
     }
     let all_methods = rows.first().map_or(0, |row| row.entries.len());
-    let note = |(dataset, cells): (&str, BTreeMap<(usize, Vec<&str>), Vec<String>>)| {
+    let note = |(dataset, cells): (&str, Gaps<'_>)| {
         let cells = cells.into_iter().map(|((classes, methods), priors)| {
             let methods = if methods.len() == all_methods {
                 "every method".to_owned()

@@ -119,11 +119,6 @@ impl<'a> Group<'a> {
             std: stats::std_dev(&values),
         }
     }
-
-    /// What a reader must know of the group, if it falls short of the paper's or goes beyond it.
-    pub(super) fn shortfall(&self) -> Option<String> {
-        shortfall(self.n(), self.epochs())
-    }
 }
 
 /// `n=2, 30 epochs`, unless it is what the paper has.
@@ -247,7 +242,8 @@ mod tests {
         ];
         let group = Group::choose(&records, &WANTED).unwrap();
         assert_eq!((group.n(), group.epochs(), group.left_out), (1, 100, 3));
-        assert_eq!(group.shortfall().unwrap(), "n=1, 100 epochs");
+        assert_eq!(shortfall(1, 100).unwrap(), "n=1, 100 epochs");
+        assert_eq!(shortfall(5, 100), None);
     }
 
     #[test]
