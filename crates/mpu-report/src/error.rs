@@ -29,15 +29,14 @@ pub enum Error {
     },
 
     /// A file or folder that cannot be read, written or locked.
-    #[error("{action} {}: {source}", path.display())]
+    #[error("{action} {}: {reason}", path.display())]
     File {
         /// What was tried.
         action: &'static str,
         /// The file.
         path: std::path::PathBuf,
         /// What the system said.
-        #[source]
-        source: std::io::Error,
+        reason: std::io::Error,
     },
 
     /// A table that cannot be written as CSV.
@@ -49,15 +48,14 @@ pub enum Error {
     Json(#[from] serde_json::Error),
 
     /// A stored line that is no record.
-    #[error("{}, line {line}: {source}", path.display())]
+    #[error("{}, line {line}: {reason}", path.display())]
     Stored {
         /// The file.
         path: std::path::PathBuf,
         /// The line, from 1.
         line: usize,
         /// What the reader said.
-        #[source]
-        source: serde_json::Error,
+        reason: serde_json::Error,
     },
 
     /// A record of a newer program.
@@ -73,21 +71,17 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn file(
-        action: &'static str,
-        path: &std::path::Path,
-        source: std::io::Error,
-    ) -> Self {
+    pub(crate) fn file(action: &'static str, path: &std::path::Path, reason: std::io::Error) -> Self {
         let path = path.to_owned();
         Self::File {
             action,
             path,
-            source,
+            reason,
         }
     }
 
-    pub(crate) fn json(path: &std::path::Path, line: usize, source: serde_json::Error) -> Self {
+    pub(crate) fn json(path: &std::path::Path, line: usize, reason: serde_json::Error) -> Self {
         let path = path.to_owned();
-        Self::Stored { path, line, source }
+        Self::Stored { path, line, reason }
     }
 }

@@ -1,5 +1,6 @@
 //! Reports for multi-class positive-unlabeled learning: no tensors, no training.
 //!
+//! - [`artefact`]: the paper's tables from records;
 //! - [`page`]: sections, as Markdown and as one HTML page;
 //! - [`paper`]: the published figures, embedded as data;
 //! - [`Record`]: what is kept of a run;
@@ -20,6 +21,7 @@
 //! ```
 
 mod atomic;
+pub mod artefact;
 mod error;
 pub mod page;
 pub mod paper;

@@ -20,7 +20,7 @@ pub struct Section {
     /// What is said below it, one point each.
     pub notes: Vec<String>,
     /// Figures as SVG, each an `svg` element. They become part of one page, so that ids used in them must
-    /// differ. Markdown leaves them out.
+    /// differ, and should bring their own colours for a dark page. Markdown leaves them out.
     pub figures: Vec<String>,
 }
 
@@ -84,7 +84,6 @@ const STYLE: &str = "\
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #57606a; --rule: #d0d7de; --band: #f6f8fa; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6edf3; --paper: #0d1117; --faint: #9aa4af; --rule: #30363d; --band: #161b22; }
-  figure { background: #ffffff; }
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 80rem; padding: 1rem; color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }

@@ -36,6 +36,7 @@ pub fn escape_latex(text: &str) -> String {
             'γ' => "$\\gamma$",
             'δ' => "$\\delta$",
             'π' => "$\\pi$",
+            'ℓ' => "$\\ell$",
             'σ' => "$\\sigma$",
             '–' => "--",
             '—' => "---",

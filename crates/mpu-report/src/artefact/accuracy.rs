@@ -1,0 +1,348 @@
+//! Tables I–III: accuracy by dataset, number of classes and prior.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::select::{FULL, Group, MAIN_LOSS, Spread, Wanted, shortfall, signed};
+use crate::error::Result;
+use crate::page::Section;
+use crate::paper;
+use crate::record::Record;
+use crate::table::{Align, Cell, Table};
+
+/// The six methods of the paper, in its order.
+pub const PAPER_METHODS: [&str; 6] = [
+    "csmpu-abs",
+    "csmpu-nn",
+    "csmpu-ure",
+    "area",
+    "biased-super",
+    "ure-ovr",
+];
+
+/// What we add to them; the last one sees the true labels.
+pub const ADDED_METHODS: [&str; 7] = [
+    "csmpu-exact-abs",
+    "csmpu-exact-nn",
+    "csmpu-exact-ure",
+    "csmpu-ref-abs",
+    "csmpu-ref-nn",
+    "csmpu-ref-ure",
+    ORACLE,
+];
+
+/// The method that is trained on the true labels of all rows.
+pub(super) const ORACLE: &str = "supervised";
+
+/// What the runs of a cell gave, in percent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// How many seeds.
+    pub n: usize,
+    /// Epochs of each.
+    pub epochs: usize,
+    /// Mean accuracy at the last epoch.
+    pub mean: f64,
+    /// Its sample standard deviation; none of one seed.
+    pub std: Option<f64>,
+    /// Mean accuracy of the last ten epochs.
+    pub last_ten: f64,
+    /// How the data differ from the published ones, if they do.
+    pub data_mark: Option<String>,
+    /// Records of the same cell with other epochs or settings, left out.
+    pub left_out: usize,
+}
+
+/// A method in a row: what was published and what we found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The method's slug.
+    pub method: &'static str,
+    /// Published mean and standard deviation in percent; none of what we add.
+    pub published: Option<(f64, f64)>,
+    /// What our runs gave; none if there are none.
+    pub found: Option<Outcome>,
+}
+
+/// A row of Tables I–III.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// 1, 2 or 3.
+    pub table: u8,
+    /// The prior of the negative class.
+    pub prior: f64,
+    /// The dataset's slug.
+    pub dataset: String,
+    /// The number of classes.
+    pub classes: usize,
+    /// The six methods of the paper, then what we add.
+    pub entries: Vec<Entry>,
+}
+
+impl Row {
+    /// What our runs of a method gave.
+    pub fn found(&self, method: &str) -> Option<&Outcome> {
+        self.entry(method)?.found.as_ref()
+    }
+
+    /// What was published of a method.
+    pub fn published(&self, method: &str) -> Option<(f64, f64)> {
+        self.entry(method)?.published
+    }
+
+    /// Our means of the six methods of the paper, in its order; none unless all are there.
+    pub fn complete(&self) -> Option<Vec<f64>> {
+        let means = PAPER_METHODS.map(|method| self.found(method).map(|o| o.mean));
+        means.into_iter().collect()
+    }
+
+    fn entry(&self, method: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.method == method)
+    }
+
+    /// The best of our means of the paper's methods; none unless there are two to compare.
+    fn best(&self) -> Option<f64> {
+        let found = PAPER_METHODS.iter().filter_map(|method| self.found(method));
+        let means: Vec<f64> = found.map(|o| o.mean).collect();
+        (means.len() > 1).then(|| means.into_iter().fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    fn is_best(&self, entry: &Entry) -> bool {
+        let mean = entry.found.as_ref().map(|o| o.mean);
+        PAPER_METHODS.contains(&entry.method) && mean.is_some() && mean == self.best()
+    }
+
+    fn marks(&self) -> BTreeSet<&str> {
+        let outcomes = self.entries.iter().filter_map(|e| e.found.as_ref());
+        outcomes.filter_map(|o| o.data_mark.as_deref()).collect()
+    }
+}
+
+/// The 66 rows in the paper's order, each with all thirteen methods.
+pub fn rows(records: &[Record]) -> Result<Vec<Row>> {
+    let cells = paper::accuracy_cells()?;
+    let same_row = |a: &paper::AccuracyCell, b: &paper::AccuracyCell| {
+        (a.table, &a.dataset, a.k) == (b.table, &b.dataset, b.k)
+    };
+    let row = |cells: &[paper::AccuracyCell]| {
+        let entry = |method: &&'static str| {
+            let cell = cells.iter().find(|c| c.method == *method);
+            let wanted = Wanted {
+                dataset: &cells[0].dataset,
+                classes: cells[0].k,
+                prior: cells[0].pi_k,
+                method,
+                loss: (*method != ORACLE).then_some(MAIN_LOSS),
+            };
+            Entry {
+                method,
+                published: cell.map(|c| (c.accuracy_mean, c.accuracy_std)),
+                found: Group::choose(records, &wanted).map(|group| outcome(&group)),
+            }
+        };
+        Row {
+            table: cells[0].table,
+            prior: cells[0].pi_k,
+            dataset: cells[0].dataset.clone(),
+            classes: cells[0].k,
+            entries: PAPER_METHODS
+                .iter()
+                .chain(&ADDED_METHODS)
+                .map(entry)
+                .collect(),
+        }
+    };
+    Ok(cells.chunk_by(same_row).map(row).collect())
+}
+
+fn outcome(group: &Group<'_>) -> Outcome {
+    let last = group.spread(100.0, |s| s.accuracy);
+    Outcome {
+        n: group.n(),
+        epochs: group.epochs(),
+        mean: last.mean,
+        std: last.std,
+        last_ten: group.spread(100.0, |s| s.accuracy_last_ten).mean,
+        data_mark: group.mark().map(str::to_owned),
+        left_out: group.left_out,
+    }
+}
+
+/// Footnotes in the order they are first needed.
+#[derive(Default)]
+struct Footnotes(Vec<String>);
+
+impl Footnotes {
+    /// The mark of a text: `a`, `b`, …, `z`, `aa`, ….
+    fn mark(&mut self, text: String) -> String {
+        let known = self.0.iter().position(|t| *t == text);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(text);
+            self.0.len() - 1
+        });
+        let letter = char::from(b'a' + (index % 26) as u8);
+        letter.to_string().repeat(index / 26 + 1)
+    }
+
+    fn notes(self) -> Vec<String> {
+        let mut marks = Self::default();
+        let note = |text: String| format!("mark [{}]: {text}", marks.mark(text.clone()));
+        self.0.into_iter().map(note).collect()
+    }
+}
+
+/// Table I, II or III (`table` 1, 2, 3) from [`rows`].
+pub fn section(rows: &[Row], table: u8) -> Section {
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.table == table).collect();
+    let prior = rows.first().map_or(f64::NAN, |row| row.prior);
+    let numeral = "I".repeat(usize::from(table));
+    let mut columns = vec![
+        ("dataset".to_owned(), Align::Left),
+        ("k".to_owned(), Align::Right),
+    ];
+    let paper = PAPER_METHODS
+        .iter()
+        .map(|m| ((*m).to_owned(), Align::Right));
+    columns.extend(paper);
+    columns.extend(
+        ADDED_METHODS
+            .iter()
+            .map(|m| (added_heading(m), Align::Right)),
+    );
+    let (mut out, mut footnotes) = (Table::new(columns), Footnotes::default());
+    for row in &rows {
+        let marks: Vec<&str> = row.marks().into_iter().collect();
+        let mut name = Cell::new(&row.dataset);
+        if !marks.is_empty() {
+            name = name.with_detail(format!("data: {}", marks.join("; ")));
+        }
+        let mut cells = vec![name, Cell::new(row.classes.to_string())];
+        cells.extend(
+            row.entries
+                .iter()
+                .map(|entry| cell(row, entry, &mut footnotes)),
+        );
+        out.push(cells);
+    }
+    let outcomes = rows.iter().flat_map(|row| &row.entries);
+    let outcomes: Vec<Option<&Outcome>> = outcomes.map(|e| e.found.as_ref()).collect();
+    let left_out: usize = outcomes.iter().flatten().map(|o| o.left_out).sum();
+    let missing = outcomes.iter().filter(|o| o.is_none()).count();
+    let mut notes = footnotes.notes();
+    if left_out > 0 {
+        notes.push(format!(
+            "{left_out} records of these cells with fewer epochs, other settings or other data are left out"
+        ));
+    }
+    if missing > 0 {
+        notes.push(format!(
+            "{missing} of {} cells are missing; the section on missing cells says how to get them",
+            outcomes.len()
+        ));
+    }
+    let (seeds, epochs) = FULL;
+    Section {
+        paragraphs: vec![format!(
+            "Test accuracy in percent at the last epoch, mean ± sample standard deviation over seeds; n = {seeds} \
+             seeds of {epochs} epochs where no mark says otherwise. Below it the published cell and ours less \
+             published. Bold is the largest of our means among the paper's six methods that are there. Columns \
+             headed \"ours\" are not in the paper's table; `supervised` sees every true label and is a limit, not \
+             a competitor. Every method but `supervised` uses the surrogate `{}`, γ = {:.0}, {}.",
+            MAIN_LOSS.0, MAIN_LOSS.1, MAIN_LOSS.2
+        )],
+        table: Some(out),
+        notes,
+        ..Section::new(
+            format!("table-{table}"),
+            format!("Table {numeral}: accuracy at π_k = {prior}"),
+        )
+    }
+}
+
+fn added_heading(method: &str) -> String {
+    if method == ORACLE {
+        format!("ours: {method} (oracle)")
+    } else {
+        format!("ours: {method}")
+    }
+}
+
+fn cell(row: &Row, entry: &Entry, footnotes: &mut Footnotes) -> Cell {
+    let published = entry
+        .published
+        .map(|(mean, std)| Spread::published(mean, std));
+    let Some(found) = &entry.found else {
+        let cell = Cell::new("missing");
+        return match published {
+            Some(spread) => cell.with_detail(format!("({})", spread.show(2))),
+            None => cell,
+        };
+    };
+    let spread = Spread {
+        mean: found.mean,
+        std: found.std,
+    };
+    let mut text = spread.show(2);
+    if let Some(short) = shortfall(found.n, found.epochs) {
+        let _ = write!(text, " [{}]", footnotes.mark(short));
+    }
+    let cell = Cell::new(text).emphasised_if(row.is_best(entry));
+    match published {
+        Some(published) => {
+            let difference = signed(found.mean - published.mean, 2);
+            cell.with_detail(format!("({}; {difference})", published.show(2)))
+        }
+        None => cell,
+    }
+}
+
+/// Every cell as a row of plain numbers, for programs; what is missing is empty.
+pub fn cells(rows: &[Row]) -> Table {
+    let columns = [
+        "table",
+        "prior",
+        "dataset",
+        "classes",
+        "method",
+        "in-paper",
+        "n",
+        "epochs",
+        "mean",
+        "std",
+        "last-ten-mean",
+        "best",
+        "published-mean",
+        "published-std",
+        "difference",
+        "data-mark",
+    ];
+    let mut table = Table::new(columns.map(|name| (name, Align::Left)));
+    let number = |value: Option<f64>| value.map(|v| format!("{v:.4}")).unwrap_or_default();
+    let yes = |condition: bool| if condition { "yes" } else { "no" }.to_owned();
+    for row in rows {
+        for entry in &row.entries {
+            let found = entry.found.as_ref();
+            let published = entry.published;
+            let difference = found.zip(published).map(|(o, (mean, _))| o.mean - mean);
+            table.push([
+                row.table.to_string(),
+                row.prior.to_string(),
+                row.dataset.clone(),
+                row.classes.to_string(),
+                entry.method.to_owned(),
+                yes(published.is_some()),
+                found.map_or(0, |o| o.n).to_string(),
+                found.map(|o| o.epochs.to_string()).unwrap_or_default(),
+                number(found.map(|o| o.mean)),
+                number(found.and_then(|o| o.std)),
+                number(found.map(|o| o.last_ten)),
+                yes(row.is_best(entry)),
+                number(published.map(|(mean, _)| mean)),
+                number(published.map(|(_, std)| std)),
+                number(difference),
+                found.and_then(|o| o.data_mark.clone()).unwrap_or_default(),
+            ]);
+        }
+    }
+    table
+}

@@ -1,0 +1,113 @@
+//! The paper's artefacts from records of runs: tables, an overview, and whole documents of them.
+//!
+//! Everything here is a function of the records: no clock, no files, no environment. The same records
+//! in another order give the same bytes.
+//!
+//! A cell is made of records of one epoch count, the largest there is, and one recipe: records that
+//! differ in anything but their seed are never mixed. Records are told apart by [`crate::RunKey`] and their
+//! configuration; runs of other studies (wrong priors, say) should not be handed in.
+
+mod accuracy;
+#[cfg(test)]
+mod fixture;
+mod losses;
+mod macro_f1;
+mod missing;
+mod overview;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::page::{self, Section};
+use crate::record::Record;
+
+pub use accuracy::{
+    ADDED_METHODS, Entry, Outcome, PAPER_METHODS, Row, cells as accuracy_cells,
+    rows as accuracy_rows, section as accuracy_table,
+};
+pub use losses::section as loss_table;
+pub use macro_f1::section as macro_f1_table;
+pub use missing::section as missing_cells;
+pub use overview::{baselines, section as overview};
+
+/// The title of every document made here.
+const TITLE: &str = "Results: cost-sensitive multi-class positive-unlabelled learning";
+
+/// What the caller knows beyond the records.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Context {
+    /// Why cells of a dataset are missing and how to get them, by the dataset's slug.
+    pub how_to_get: BTreeMap<String, String>,
+    /// For each row of [`crate::paper::loss_variants`] the largest deviation from the constant-sum
+    /// condition and its 99th percentile, as measured here.
+    pub constant_sums: Vec<(f64, f64)>,
+    /// Sections to put after the tables, such as figures; slugs must differ from those of the tables.
+    pub further: Vec<Section>,
+}
+
+impl Context {
+    fn how_to_get(&self, dataset: &str) -> &str {
+        let how = self.how_to_get.get(dataset);
+        how.map_or("not run yet", String::as_str)
+    }
+}
+
+/// A file to be written: its name and its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The file's name, without a folder.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Every section in the order of the documents, the overview first.
+pub fn sections(records: &[Record], context: &Context) -> Result<Vec<Section>> {
+    let rows = accuracy_rows(records)?;
+    let mut sections = vec![overview(&rows), baselines(&rows)];
+    sections.extend([1, 2, 3].map(|table| accuracy_table(&rows, table)));
+    sections.push(loss_table(records, context)?);
+    sections.push(macro_f1_table(records, context)?);
+    sections.extend(context.further.iter().cloned());
+    sections.extend(missing_cells(&rows, context));
+    Ok(sections)
+}
+
+/// `RESULTS.md`: every section as Markdown.
+pub fn results_md(records: &[Record], context: &Context) -> Result<String> {
+    Ok(markdown(&sections(records, context)?))
+}
+
+/// Every section as one HTML page that needs no other file.
+pub fn page(records: &[Record], context: &Context) -> Result<String> {
+    Ok(page::render(TITLE, &sections(records, context)?))
+}
+
+/// All documents: `RESULTS.md`, `results.html`, each table as `.tex` and `.csv` under its section's
+/// slug, and `accuracy-cells.csv` with every cell of Tables I–III as plain numbers.
+pub fn documents(records: &[Record], context: &Context) -> Result<Vec<Document>> {
+    let sections = sections(records, context)?;
+    let document = |name: String, text: String| Document { name, text };
+    let mut documents = vec![
+        document("RESULTS.md".to_owned(), markdown(&sections)),
+        document("results.html".to_owned(), page::render(TITLE, &sections)),
+    ];
+    for section in &sections {
+        if let Some(table) = &section.table {
+            let name = |extension: &str| format!("{}.{extension}", section.slug);
+            documents.push(document(name("tex"), table.to_latex()));
+            documents.push(document(name("csv"), table.to_csv()?));
+        }
+    }
+    let cells = accuracy_cells(&accuracy_rows(records)?).to_csv()?;
+    documents.push(document("accuracy-cells.csv".to_owned(), cells));
+    Ok(documents)
+}
+
+fn markdown(sections: &[Section]) -> String {
+    let parts: Vec<String> = sections.iter().map(Section::to_md).collect();
+    format!("# {TITLE}\n\n{}", parts.join("\n"))
+}
