@@ -1,5 +1,6 @@
 //! Reports for multi-class positive-unlabeled learning: no tensors, no training.
 //!
+//! - [`chart`]: drawings, as SVG;
 //! - [`paper`]: the published figures, embedded as data;
 //! - [`Record`]: what is kept of a run;
 //! - [`table`]: one table model and the formats it is written in;
@@ -16,6 +17,7 @@
 //! # Ok::<(), mpu_report::Error>(())
 //! ```
 
+pub mod chart;
 mod error;
 pub mod paper;
 mod record;
