@@ -1,6 +1,6 @@
 //! Reports for multi-class positive-unlabeled learning: no tensors, no training.
 //!
-//! - [`chart`]: drawings, as SVG;
+//! - [`chart`] and [`figures`]: drawings, as SVG;
 //! - [`paper`]: the published figures, embedded as data;
 //! - [`Record`]: what is kept of a run;
 //! - [`table`]: one table model and the formats it is written in;
@@ -19,6 +19,7 @@
 
 pub mod chart;
 mod error;
+pub mod figures;
 pub mod paper;
 mod record;
 pub mod table;
