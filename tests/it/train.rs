@@ -369,3 +369,55 @@ print(len(events.Scalars('test_accuracy')), events.Scalars('loss')[-1].step)";
         _ => println!("skipped: the Python package tensorboard is not installed"),
     }
 }
+
+/// A file system of 300 kB, where the system lets us have one.
+struct Tiny(tempfile::TempDir);
+
+impl Tiny {
+    fn mount() -> Option<Self> {
+        let dir = tempfile::tempdir().unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=300k", "tmpfs"]);
+        let mounted = mount.arg(dir.path()).stderr(Stdio::null()).status();
+        mounted
+            .is_ok_and(|status| status.success())
+            .then(|| Self(dir))
+    }
+}
+
+impl Drop for Tiny {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_nothing_half_written() {
+    let Some(tiny) = Tiny::mount() else {
+        println!("skipped: a small file system cannot be mounted here");
+        return;
+    };
+    let out = tiny.0.path().join("run");
+    // A checkpoint of the default network does not fit.
+    let output = mpu_cli(&[
+        "train",
+        "--offline",
+        "--epochs",
+        "1",
+        "--set",
+        "data.generated-rows=300",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = stderr(&output);
+    assert!(
+        message.contains("checkpoint.safetensors") && message.contains("No space left"),
+        "{message}"
+    );
+    let files: Vec<String> = std::fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(files, ["config.toml"]);
+}

@@ -114,8 +114,13 @@ impl RunFolder {
         let folder = Self {
             path: path.to_owned(),
         };
-        files::write_atomic(&folder.file("config.toml"), config.to_toml()?.as_bytes())?;
-        Ok(folder)
+        let written =
+            files::write_atomic(&folder.file("config.toml"), config.to_toml()?.as_bytes());
+        if written.is_err() {
+            // An empty folder would only be in the way.
+            let _ = std::fs::remove_dir(path);
+        }
+        written.map(|()| folder)
     }
 
     /// The folder of a run that was begun.

@@ -71,7 +71,11 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn file(action: &'static str, path: &std::path::Path, reason: std::io::Error) -> Self {
+    pub(crate) fn file(
+        action: &'static str,
+        path: &std::path::Path,
+        reason: std::io::Error,
+    ) -> Self {
         let path = path.to_owned();
         Self::File {
             action,

@@ -2,6 +2,7 @@
 //!
 //! - [`artefact`]: the paper's tables from records;
 //! - [`page`]: sections, as Markdown and as one HTML page;
+//! - [`chart`] and [`figures`]: drawings, as SVG;
 //! - [`paper`]: the published figures, embedded as data;
 //! - [`Record`]: what is kept of a run;
 //! - [`stats`]: means, intervals, tests and effect sizes of a handful of runs;
@@ -20,9 +21,11 @@
 //! # Ok::<(), mpu_report::Error>(())
 //! ```
 
-mod atomic;
 pub mod artefact;
+mod atomic;
+pub mod chart;
 mod error;
+pub mod figures;
 pub mod page;
 pub mod paper;
 mod record;

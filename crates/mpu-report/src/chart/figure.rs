@@ -1,0 +1,170 @@
+//! Panels in a grid.
+
+use super::heat_map::HeatMap;
+use super::markup::{Canvas, TEXT, TITLE, escape, num, wrap};
+use super::palette::{GROUND, INK, SOFT, style_sheet};
+use super::plot::Plot;
+use std::fmt::Write as _;
+
+/// The width of a panel: that of a phone's screen.
+const PANEL: f64 = 380.0;
+/// The room between two panels.
+const GAP: f64 = 16.0;
+/// The typefaces: the one that widths are reckoned for first.
+const FAMILY: &str = "'DejaVu Sans', Verdana, 'Helvetica Neue', Arial, sans-serif";
+
+/// One panel of a figure.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Panel {
+    /// Series over two axes.
+    Plot(Plot),
+    /// A matrix.
+    HeatMap(HeatMap),
+}
+
+impl From<Plot> for Panel {
+    fn from(plot: Plot) -> Self {
+        Self::Plot(plot)
+    }
+}
+
+impl From<HeatMap> for Panel {
+    fn from(map: HeatMap) -> Self {
+        Self::HeatMap(map)
+    }
+}
+
+impl Panel {
+    /// The panel's markup, without a place, and its height.
+    fn drawn(&self) -> (String, f64) {
+        let mut canvas = Canvas::default();
+        let height = match self {
+            Self::Plot(plot) => plot.draw(&mut canvas, PANEL),
+            Self::HeatMap(map) => map.draw(&mut canvas, PANEL),
+        };
+        (canvas.finish(), height)
+    }
+
+    fn description(&self) -> String {
+        match self {
+            Self::Plot(plot) => plot.description(),
+            Self::HeatMap(map) => map.description(),
+        }
+    }
+
+    /// The panel alone as an SVG document.
+    pub fn to_svg(&self) -> String {
+        let (markup, height) = self.drawn();
+        document(&self.description(), (PANEL, height), &markup)
+    }
+}
+
+/// Panels in a grid under one title.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    title: String,
+    note: String,
+    columns: usize,
+    panels: Vec<Panel>,
+}
+
+impl Figure {
+    /// A figure without panels, of up to three columns.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            note: String::new(),
+            columns: 3,
+            panels: Vec::new(),
+        }
+    }
+
+    /// How many panels stand side by side at most; one suits a phone.
+    #[must_use]
+    pub fn columns(mut self, columns: usize) -> Self {
+        self.columns = columns.max(1);
+        self
+    }
+
+    /// A text below the panels.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.note = text.into();
+        self
+    }
+
+    /// One more panel.
+    #[must_use]
+    pub fn with(mut self, panel: impl Into<Panel>) -> Self {
+        self.panels.push(panel.into());
+        self
+    }
+
+    /// The panels.
+    pub fn panels(&self) -> &[Panel] {
+        &self.panels
+    }
+
+    /// One SVG document: each panel a group, as wide as the page but no wider than drawn.
+    pub fn to_svg(&self) -> String {
+        let columns = self.columns.min(self.panels.len()).max(1);
+        let width = columns as f64 * PANEL + (columns - 1) as f64 * GAP;
+        let mut canvas = Canvas::default();
+        let title = wrap(&self.title, TITLE + 2.0, width - 12.0);
+        let mut y = canvas.paragraph((6.0, 6.0), INK, TITLE + 2.0, &title) + 8.0;
+        for row in self.panels.chunks(columns) {
+            let mut height = 0.0_f64;
+            for (column, panel) in row.iter().enumerate() {
+                let (markup, panel_height) = panel.drawn();
+                canvas.group(column as f64 * (PANEL + GAP), y);
+                canvas.raw(markup.trim_end());
+                canvas.close();
+                height = height.max(panel_height);
+            }
+            y += height + GAP;
+        }
+        let note = wrap(&self.note, TEXT, width - 12.0);
+        y = canvas.paragraph((6.0, y - 6.0), SOFT, TEXT, &note) + 6.0;
+        document(&self.title, (width, y), &canvas.finish())
+    }
+
+    /// HTML with each panel as its own SVG, so that panels wrap where the page is narrow.
+    pub fn to_html(&self) -> String {
+        let mut html = String::from("<figure style=\"margin:0\">\n");
+        let _ = writeln!(
+            html,
+            "<figcaption><strong>{}</strong></figcaption>",
+            escape(&self.title)
+        );
+        html.push_str("<div style=\"display:flex;flex-wrap:wrap;gap:16px\">\n");
+        for panel in &self.panels {
+            let svg = panel.to_svg();
+            let _ = writeln!(
+                html,
+                "<div style=\"flex:0 1 {}px\">\n{svg}</div>",
+                num(PANEL)
+            );
+        }
+        html.push_str("</div>\n");
+        if !self.note.is_empty() {
+            let _ = writeln!(html, "<figcaption>{}</figcaption>", escape(&self.note));
+        }
+        html.push_str("</figure>\n");
+        html
+    }
+}
+
+/// An SVG document about markup of a size.
+fn document(label: &str, (width, height): (f64, f64), markup: &str) -> String {
+    let (w, h, label) = (num(width), num(height.ceil()), escape(label));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"100%\" \
+         style=\"max-width:{w}px;height:auto\" role=\"img\" aria-label=\"{label}\" \
+         font-family=\"{FAMILY}\">\n<title>{label}</title>\n<style>\n{}\n</style>\n\
+         <rect width=\"{w}\" height=\"{h}\" class=\"{}\" fill=\"{}\"/>\n{markup}</svg>\n",
+        style_sheet(),
+        GROUND.0,
+        GROUND.1
+    )
+}

@@ -1,0 +1,390 @@
+//! A panel of series over two axes.
+
+use super::marks;
+use super::markup::{Anchor, Canvas, TEXT, TITLE, escape, lines_height, shorten, text_width, wrap};
+use super::palette::{AXIS, GRID, INK, SOFT, Style};
+use super::scale::Scale;
+
+/// How high the plotted area is.
+const AREA: f64 = 210.0;
+/// The height of a row of the legend.
+const LEGEND_ROW: f64 = 19.0;
+/// The width of a sample in the legend, with the room after it.
+const SAMPLE: f64 = 34.0;
+/// Room left inside the area, so that markers do not stand on the axes.
+const INSET: f64 = 7.0;
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// A curve with a band of one spread either side, and a marker here and there.
+    Line,
+    /// A marker with an error bar at each point, joined by thin lines.
+    Points,
+    /// A bar from zero with an error bar and a marker on top.
+    Bars,
+}
+
+/// A point of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Where it stands.
+    pub x: f64,
+    /// Its value; a value that is not finite leaves a gap.
+    pub y: f64,
+    /// The spread drawn either side of the value, such as a standard deviation.
+    pub spread: Option<f64>,
+}
+
+impl Point {
+    /// A point without spread.
+    pub fn new(x: f64, y: f64) -> Self {
+        Self { x, y, spread: None }
+    }
+
+    /// The same point with a spread, if there is one.
+    #[must_use]
+    pub fn spread(mut self, spread: Option<f64>) -> Self {
+        self.spread = spread.filter(|s| s.is_finite());
+        self
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        self.x.is_finite() && self.y.is_finite()
+    }
+}
+
+/// Points that belong together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    pub(super) name: String,
+    pub(super) mark: Mark,
+    pub(super) points: Vec<Point>,
+    style: Option<Style>,
+}
+
+impl Series {
+    /// A series with its name in the legend.
+    pub fn new(
+        name: impl Into<String>,
+        mark: Mark,
+        points: impl IntoIterator<Item = Point>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            mark,
+            points: points.into_iter().collect(),
+            style: None,
+        }
+    }
+
+    /// Another style than that of the series' number.
+    #[must_use]
+    pub fn styled(mut self, style: Style) -> Self {
+        self.style = Some(style);
+        self
+    }
+}
+
+/// A panel of series over two axes, with a legend below.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plot {
+    title: String,
+    subtitle: String,
+    x_title: String,
+    y_title: String,
+    x_ticks: Option<Vec<(f64, String)>>,
+    y_shown: Vec<f64>,
+    y_bounds: (f64, f64),
+    series: Vec<Series>,
+    notice: Option<String>,
+}
+
+impl Plot {
+    /// An empty panel with its title and those of its axes.
+    pub fn new(
+        title: impl Into<String>,
+        x_title: impl Into<String>,
+        y_title: impl Into<String>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            subtitle: String::new(),
+            x_title: x_title.into(),
+            y_title: y_title.into(),
+            x_ticks: None,
+            y_shown: Vec::new(),
+            y_bounds: (f64::NEG_INFINITY, f64::INFINITY),
+            series: Vec::new(),
+            notice: None,
+        }
+    }
+
+    /// A line below the title: of what and of how many runs.
+    #[must_use]
+    pub fn subtitle(mut self, text: impl Into<String>) -> Self {
+        self.subtitle = text.into();
+        self
+    }
+
+    /// One more series.
+    #[must_use]
+    pub fn with(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+
+    /// Values that are written on the horizontal axis, with their text; points and bars of several
+    /// series then stand side by side at each of them.
+    #[must_use]
+    pub fn x_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
+        let ticks: Vec<_> = ticks
+            .into_iter()
+            .filter(|tick| tick.0.is_finite())
+            .collect();
+        self.x_ticks = (!ticks.is_empty()).then_some(ticks);
+        self
+    }
+
+    /// Values that the vertical axis shows whether or not there are points there, such as those of other
+    /// panels that are to be compared with this one.
+    #[must_use]
+    pub fn y_shows(mut self, values: impl IntoIterator<Item = f64>) -> Self {
+        self.y_shown.extend(values);
+        self
+    }
+
+    /// What values can be at all, such as 0 to 100 for per cent: spreads are not drawn beyond.
+    #[must_use]
+    pub fn y_bounds(mut self, low: f64, high: f64) -> Self {
+        self.y_bounds = (low, high);
+        self
+    }
+
+    /// A text in the middle of the panel: what is missing there.
+    #[must_use]
+    pub fn notice(mut self, text: impl Into<String>) -> Self {
+        self.notice = Some(text.into());
+        self
+    }
+
+    /// The lowest and the highest value drawn, spreads included; none if nothing is drawn.
+    pub fn y_range(&self) -> Option<(f64, f64)> {
+        let points = self
+            .series
+            .iter()
+            .flat_map(|s| &s.points)
+            .filter(|p| p.is_finite());
+        points
+            .map(|p| self.ends(p))
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// What a reader who cannot see the panel is told.
+    pub(super) fn description(&self) -> String {
+        let names: Vec<&str> = self.series.iter().map(|s| s.name.as_str()).collect();
+        let mut text = format!("{}: {} against {}", self.title, self.y_title, self.x_title);
+        for part in [
+            self.subtitle.as_str(),
+            &names.join(", "),
+            self.notice.as_deref().unwrap_or(""),
+        ] {
+            if !part.is_empty() {
+                text.push_str("; ");
+                text.push_str(part);
+            }
+        }
+        text
+    }
+
+    /// The lower and upper end of a point's spread, within the bounds.
+    fn ends(&self, point: &Point) -> (f64, f64) {
+        let spread = point.spread.unwrap_or(0.0);
+        let (low, high) = self.y_bounds;
+        (
+            (point.y - spread).max(low).min(point.y),
+            (point.y + spread).min(high).max(point.y),
+        )
+    }
+
+    fn style(&self, index: usize) -> Style {
+        self.series[index]
+            .style
+            .unwrap_or_else(|| Style::nth(index))
+    }
+
+    fn scales(&self) -> (Scale, Scale) {
+        let points = || {
+            self.series
+                .iter()
+                .flat_map(|s| &s.points)
+                .filter(|p| p.is_finite())
+        };
+        let x = match &self.x_ticks {
+            Some(ticks) => Scale::of_ticks(ticks),
+            None => Scale::spanning(points().map(|p| p.x), 5),
+        };
+        let zero = self
+            .series
+            .iter()
+            .any(|s| s.mark == Mark::Bars)
+            .then_some(0.0);
+        let values = points()
+            .map(|p| self.ends(p))
+            .flat_map(|(low, high)| [low, high]);
+        let shown = self.y_shown.iter().copied().chain(zero);
+        (x, Scale::around(values.chain(shown), 5))
+    }
+
+    /// Draws the panel from its upper left corner; returns its height.
+    pub(super) fn draw(&self, canvas: &mut Canvas, width: f64) -> f64 {
+        canvas.raw(&format!("<title>{}</title>", escape(&self.description())));
+        let title = wrap(&self.title, TITLE, width - 12.0);
+        let mut y = canvas.paragraph((6.0, 4.0), INK, TITLE, &title);
+        y = canvas.paragraph(
+            (6.0, y),
+            SOFT,
+            TEXT,
+            &wrap(&self.subtitle, TEXT, width - 12.0),
+        );
+        let y_title = wrap(&self.y_title, TEXT, width - 12.0);
+        canvas.paragraph((6.0, y + 6.0), INK, TEXT, &y_title);
+        let top = y + 6.0 + lines_height(&y_title, TEXT) + 8.0;
+
+        let (x_scale, y_scale) = self.scales();
+        let widest = y_scale
+            .ticks
+            .iter()
+            .map(|tick| text_width(&tick.1, TEXT))
+            .fold(0.0, f64::max);
+        let (left, right) = (6.0 + widest.min(0.4 * width) + 8.0, width - 14.0);
+        let bottom = top + AREA;
+        let x_scale = x_scale.over(left + INSET, right - INSET);
+        let y_scale = y_scale.over(bottom, top);
+        self.draw_axes(canvas, &x_scale, &y_scale, (left, right, top, bottom));
+        self.draw_series(canvas, &x_scale, &y_scale);
+        if let Some(notice) = &self.notice {
+            draw_notice(canvas, notice, (left, right, top, bottom));
+        }
+        let x_title = shorten(&self.x_title, TEXT, width - 12.0);
+        canvas.text(
+            (f64::midpoint(left, right), bottom + 34.0),
+            Anchor::Middle,
+            INK,
+            &x_title,
+        );
+        self.draw_legend(canvas, bottom + 46.0, width) + 6.0
+    }
+
+    fn draw_axes(
+        &self,
+        canvas: &mut Canvas,
+        x: &Scale,
+        y: &Scale,
+        (left, right, top, bottom): (f64, f64, f64, f64),
+    ) {
+        // An axis without data has no numbers.
+        let nothing = self.y_range().is_none() && self.y_shown.is_empty();
+        for (value, text) in y.ticks.iter().filter(|_| !nothing) {
+            let place = y.place(*value);
+            canvas.line((left, place), (right, place), GRID, 1.0);
+            canvas.text((left - 6.0, place), Anchor::End, INK, text);
+        }
+        let room = x.tick_gap() - 4.0;
+        for (value, text) in x
+            .ticks
+            .iter()
+            .filter(|_| !nothing || self.x_ticks.is_some())
+        {
+            let place = x.place(*value);
+            canvas.line((place, bottom), (place, bottom + 4.0), AXIS, 1.0);
+            let text = shorten(text, TEXT, room);
+            canvas.text((place, bottom + 14.0), Anchor::Middle, INK, &text);
+        }
+        canvas.line((left, top), (left, bottom), AXIS, 1.0);
+        canvas.line((left, bottom), (right, bottom), AXIS, 1.0);
+    }
+
+    fn draw_series(&self, canvas: &mut Canvas, x: &Scale, y: &Scale) {
+        let side_by_side = self.x_ticks.is_some();
+        let n_beside = self
+            .series
+            .iter()
+            .filter(|s| s.mark != Mark::Line)
+            .count()
+            .max(1);
+        let mut beside = 0;
+        // Bands lie below all curves.
+        for (index, series) in self.series.iter().enumerate() {
+            if series.mark == Mark::Line {
+                marks::band(canvas, series, self.style(index), (x, y), |p| self.ends(p));
+            }
+        }
+        for (index, series) in self.series.iter().enumerate() {
+            let style = self.style(index);
+            let step = match series.mark {
+                Mark::Line => 0.0,
+                _ if !side_by_side => 0.0,
+                Mark::Points => (0.6 * x.tick_gap() / n_beside as f64).min(11.0),
+                Mark::Bars => (0.84 * x.tick_gap() / n_beside as f64).min(30.0),
+            };
+            let shift = step * (beside as f64 - 0.5 * (n_beside as f64 - 1.0));
+            match series.mark {
+                Mark::Line => marks::line(canvas, series, style, (x, y), index),
+                Mark::Points => {
+                    marks::points(canvas, series, style, (x, y), shift, |p| self.ends(p));
+                }
+                Mark::Bars => {
+                    let width = if step > 0.0 { 0.86 * step } else { 12.0 };
+                    marks::bars(canvas, series, style, (x, y), (shift, width), |p| {
+                        self.ends(p)
+                    });
+                }
+            }
+            beside += usize::from(series.mark != Mark::Line);
+        }
+    }
+
+    /// Draws the legend in as many rows as it needs; returns its bottom.
+    fn draw_legend(&self, canvas: &mut Canvas, top: f64, width: f64) -> f64 {
+        let (mut x, mut y) = (6.0, top);
+        for (index, series) in self.series.iter().enumerate() {
+            let name = shorten(&series.name, TEXT, width - SAMPLE - 12.0);
+            let entry = SAMPLE + text_width(&name, TEXT);
+            if x > 6.0 && x + entry > width - 6.0 {
+                (x, y) = (6.0, y + LEGEND_ROW);
+            }
+            let middle = y + 0.5 * LEGEND_ROW;
+            marks::sample(
+                canvas,
+                series.mark,
+                self.style(index),
+                (x, middle),
+                SAMPLE - 8.0,
+            );
+            canvas.text((x + SAMPLE - 4.0, middle), Anchor::Start, INK, &name);
+            x += entry + 14.0;
+        }
+        if self.series.is_empty() {
+            top
+        } else {
+            y + LEGEND_ROW
+        }
+    }
+}
+
+/// Says in the middle of an area what is missing there.
+pub(super) fn draw_notice(
+    canvas: &mut Canvas,
+    notice: &str,
+    (left, right, top, bottom): (f64, f64, f64, f64),
+) {
+    let lines = wrap(notice, TEXT, right - left - 16.0);
+    let mut y = f64::midpoint(top, bottom) - 0.5 * lines_height(&lines, TEXT);
+    let step = lines_height(&lines, TEXT) / lines.len().max(1) as f64;
+    for line in &lines {
+        let at = (f64::midpoint(left, right), y + 0.5 * step);
+        canvas.text(at, Anchor::Middle, INK, line);
+        y += step;
+    }
+}

@@ -1,0 +1,259 @@
+//! Figure 3.
+
+use super::cells::count;
+use super::{Drawn, Lack, METHOD, Missing};
+use crate::chart::{Figure, Mark, Plot, Point, Series, Style};
+use std::collections::BTreeSet;
+
+/// How priors were made wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scheme {
+    /// The negative class's prior is moved, the others in proportion.
+    ScalarLast,
+    /// The priors are moved where it hurts most.
+    Adversarial,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::ScalarLast, Self::Adversarial];
+
+    /// The scheme's name.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::ScalarLast => "scalar-last",
+            Self::Adversarial => "adversarial",
+        }
+    }
+}
+
+/// The score at one wrong prior.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShiftedScore {
+    /// How wrong it is: `‖Δ‖₁`.
+    pub delta: f64,
+    /// Mean macro F1 over runs, as a share.
+    pub f1: f64,
+    /// Its standard deviation, if there were several runs.
+    pub std: Option<f64>,
+}
+
+/// Scores under wrong priors of one scheme.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PerturbedScores {
+    /// The number of classes `k`.
+    pub classes: usize,
+    /// How priors were made wrong.
+    pub scheme: Scheme,
+    /// The scores.
+    pub points: Vec<ShiftedScore>,
+}
+
+/// Bounds of the excess risk under wrong priors, as pairs of `‖Δ‖₁` and bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundCurves {
+    /// The number of classes `k`.
+    pub classes: usize,
+    /// `Σ λ_i |b_i| |Δ_i|`.
+    pub empirical: Vec<(f64, f64)>,
+    /// `2 C_Δ Σ λ_i |Δ_i|`.
+    pub theoretical: Vec<(f64, f64)>,
+}
+
+/// The largest `‖Δ‖₁` at which the score has dropped by no more than an allowed amount.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bandwidth {
+    /// The number of classes `k`.
+    pub classes: usize,
+    /// How priors were made wrong.
+    pub scheme: Scheme,
+    /// The allowed drop in percentage points.
+    pub drop: f64,
+    /// The bandwidth.
+    pub delta: f64,
+    /// Its standard deviation, if there were several runs.
+    pub std: Option<f64>,
+}
+
+/// Figure 3: what wrong priors do to the score and to the bounds. The order of the lists does not matter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Misspecification {
+    /// The dataset's slug.
+    pub dataset: String,
+    /// The true prior `π_k`.
+    pub prior: f64,
+    /// The method's slug.
+    pub method: String,
+    /// How many seeds were averaged.
+    pub n_seeds: usize,
+    /// Panel (a).
+    pub scores: Vec<PerturbedScores>,
+    /// Panel (b).
+    pub bounds: Vec<BoundCurves>,
+    /// Panel (c).
+    pub bandwidths: Vec<Bandwidth>,
+    /// Panels side by side.
+    pub columns: usize,
+}
+
+impl Default for Misspecification {
+    /// The paper's figure on Fashion-MNIST at `π_k` = 0.5, without values.
+    fn default() -> Self {
+        Self {
+            dataset: "fashion-mnist".to_owned(),
+            prior: 0.5,
+            method: METHOD.to_owned(),
+            n_seeds: 0,
+            scores: Vec::new(),
+            bounds: Vec::new(),
+            bandwidths: Vec::new(),
+            columns: 3,
+        }
+    }
+}
+
+impl Misspecification {
+    /// Draws the figure.
+    pub fn draw(&self) -> Drawn {
+        let mut missing = Vec::new();
+        let scores = self.or_notice(self.score_panel(), Lack::PerturbedScores, &mut missing);
+        let bounds = self.or_notice(self.bound_panel(), Lack::Bounds, &mut missing);
+        let widths = self.or_notice(self.bandwidth_panel(), Lack::Bandwidths, &mut missing);
+        let title = format!("Wrong priors: {}, πₖ = {}", self.dataset, self.prior);
+        let figure = Figure::new(title)
+            .columns(self.columns)
+            .with(scores)
+            .with(bounds)
+            .with(widths)
+            .note("Δ: assumed less true priors. Error bars: one standard deviation over seeds.");
+        Drawn { figure, missing }
+    }
+
+    fn or_notice(&self, plot: Plot, lack: Lack, missing: &mut Vec<Missing>) -> Plot {
+        if plot.y_range().is_some() {
+            return plot.subtitle(format!("{}, {}", self.method, count(self.n_seeds, "seed")));
+        }
+        let lack = Missing {
+            dataset: self.dataset.clone(),
+            classes: None,
+            prior: self.prior,
+            method: self.method.clone(),
+            seeds: Vec::new(),
+            lack,
+        };
+        let plot = plot.notice(lack.to_string());
+        missing.push(lack);
+        plot
+    }
+
+    /// Every `k` that occurs has one colour in all panels.
+    fn colour(&self, classes: usize) -> usize {
+        let mut all: BTreeSet<usize> = self.scores.iter().map(|s| s.classes).collect();
+        all.extend(self.bounds.iter().map(|b| b.classes));
+        all.extend(self.bandwidths.iter().map(|b| b.classes));
+        all.range(..classes).count()
+    }
+
+    fn style(&self, classes: usize, scheme: Scheme) -> Style {
+        let colour = self.colour(classes);
+        match scheme {
+            Scheme::ScalarLast => Style {
+                colour,
+                dash: 0,
+                marker: colour % 3,
+            },
+            Scheme::Adversarial => Style {
+                colour,
+                dash: 1,
+                marker: colour % 3 + 3,
+            },
+        }
+    }
+
+    fn score_panel(&self) -> Plot {
+        let mut plot = Plot::new("(a) Macro F1 under wrong priors", "‖Δ‖₁", "macro F1 (%)")
+            .y_bounds(0.0, 100.0);
+        let mut sets: Vec<&PerturbedScores> = self.scores.iter().collect();
+        sets.sort_by_key(|set| (set.classes, set.scheme));
+        for set in sets {
+            let mut points: Vec<Point> = set
+                .points
+                .iter()
+                .map(|p| Point::new(p.delta, 100.0 * p.f1).spread(p.std.map(|s| 100.0 * s)))
+                .collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let name = format!("k = {}, {}", set.classes, set.scheme.slug());
+            let style = self.style(set.classes, set.scheme);
+            plot = plot.with(Series::new(name, Mark::Points, points).styled(style));
+        }
+        plot
+    }
+
+    fn bound_panel(&self) -> Plot {
+        let mut plot = Plot::new("(b) Bounds of the excess risk", "‖Δ‖₁", "bound");
+        let mut sets: Vec<&BoundCurves> = self.bounds.iter().collect();
+        sets.sort_by_key(|set| set.classes);
+        for set in sets {
+            let colour = self.colour(set.classes);
+            for (curve, name, dash, marker) in [
+                (&set.empirical, "empirical", 0, colour % 3),
+                (&set.theoretical, "theory", 1, colour % 3 + 3),
+            ] {
+                if curve.is_empty() {
+                    continue;
+                }
+                let mut points: Vec<Point> = curve
+                    .iter()
+                    .map(|&(delta, bound)| Point::new(delta, bound))
+                    .collect();
+                points.sort_by(|a, b| a.x.total_cmp(&b.x));
+                let style = Style {
+                    colour,
+                    dash,
+                    marker,
+                };
+                let name = format!("k = {}, {name}", set.classes);
+                plot = plot.with(Series::new(name, Mark::Line, points).styled(style));
+            }
+        }
+        plot
+    }
+
+    fn bandwidth_panel(&self) -> Plot {
+        let mut drops: Vec<f64> = self.bandwidths.iter().map(|b| b.drop).collect();
+        drops.sort_by(f64::total_cmp);
+        drops.dedup();
+        // Allowed drops are names here: they stand at equal distances.
+        let place = |drop: f64| {
+            drops
+                .iter()
+                .position(|&d| d == drop)
+                .map_or(0.0, |i| i as f64)
+        };
+        let ticks = drops.iter().map(|&drop| (place(drop), drop.to_string()));
+        let mut plot = Plot::new(
+            "(c) Robust bandwidth",
+            "allowed drop (percentage points)",
+            "largest ‖Δ‖₁",
+        )
+        .x_ticks(ticks);
+        let kinds: BTreeSet<(usize, Scheme)> = self
+            .bandwidths
+            .iter()
+            .map(|b| (b.classes, b.scheme))
+            .collect();
+        for (classes, scheme) in kinds {
+            let mut points: Vec<Point> = self
+                .bandwidths
+                .iter()
+                .filter(|b| (b.classes, b.scheme) == (classes, scheme))
+                .map(|b| Point::new(place(b.drop), b.delta).spread(b.std))
+                .collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let name = format!("k = {classes}, {}", scheme.slug());
+            let series = Series::new(name, Mark::Bars, points);
+            plot = plot.with(series.styled(self.style(classes, scheme)));
+        }
+        plot
+    }
+}

@@ -1,0 +1,114 @@
+//! The paper's figures, and others like them, drawn from the records of runs.
+//!
+//! - [`TrainingCurves`]: figure 1, losses and accuracies of every epoch;
+//! - [`PriorSweep`]: figure 2, four scores against the negative class's prior;
+//! - [`Misspecification`]: figure 3, what wrong priors do;
+//! - [`HeatMaps`]: figure 4, margins and counts by true class and answer;
+//! - [`learning_curves`]: the curves of any records.
+//!
+//! Only what the records hold is drawn, and their order does not matter. Runs are averaged over seeds only
+//! where everything else about them is the same; of several such sets the one with the most seeds is
+//! drawn, then the one with the most epochs, and the figure's note says how many runs were left out.
+//! Filter the records to have another. What is missing is said in the drawing and in
+//! [`Drawn::missing`].
+
+mod cells;
+mod curves;
+mod heat_maps;
+#[cfg(test)]
+mod made_up;
+mod misspecification;
+mod prior_sweep;
+
+use crate::chart::Figure;
+
+pub use curves::{TrainingCurves, learning_curves};
+pub use heat_maps::HeatMaps;
+pub use misspecification::{
+    Bandwidth, BoundCurves, Misspecification, PerturbedScores, Scheme, ShiftedScore,
+};
+pub use prior_sweep::PriorSweep;
+
+/// The paper's method.
+const METHOD: &str = "csmpu-abs";
+
+/// A figure, and what it should show but cannot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// The figure.
+    pub figure: Figure,
+    /// What is missing, in the order of the panels.
+    pub missing: Vec<Missing>,
+}
+
+impl Drawn {
+    /// The figure as one SVG document.
+    pub fn svg(&self) -> String {
+        self.figure.to_svg()
+    }
+}
+
+/// What of a cell is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lack {
+    /// There is no run at all.
+    Runs,
+    /// Some of the seeds asked for were not run; the others are drawn.
+    Seeds,
+    /// There are runs, but their records hold no curves.
+    Curves,
+    /// There are runs, but their records hold no counts by class.
+    Heat,
+    /// No scores under wrong priors were given.
+    PerturbedScores,
+    /// No bounds were given.
+    Bounds,
+    /// No bandwidths were given.
+    Bandwidths,
+}
+
+impl Lack {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Runs => "no runs",
+            Self::Seeds => "seeds not run",
+            Self::Curves => "no curves kept",
+            Self::Heat => "no counts by class kept",
+            Self::PerturbedScores => "no scores under wrong priors",
+            Self::Bounds => "no bounds",
+            Self::Bandwidths => "no bandwidths",
+        }
+    }
+}
+
+/// A cell of which something is missing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Missing {
+    /// The dataset's slug.
+    pub dataset: String,
+    /// The number of classes `k`; none where it is any.
+    pub classes: Option<usize>,
+    /// The prior `π_k` of the negative class.
+    pub prior: f64,
+    /// The method's slug.
+    pub method: String,
+    /// Seeds that were asked for and are not there; empty where any would do.
+    pub seeds: Vec<u64>,
+    /// What is missing.
+    pub lack: Lack,
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.lack.text(), self.dataset)?;
+        if let Some(classes) = self.classes {
+            write!(f, ", k = {classes}")?;
+        }
+        write!(f, ", πₖ = {}, {}", self.prior, self.method)?;
+        if !self.seeds.is_empty() {
+            write!(f, ", seeds {}", cells::list(&self.seeds))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Figure 2.
+
+use super::cells::{self, Cell, Wanted};
+use super::{Drawn, Lack, METHOD, Missing};
+use crate::chart::{Figure, Mark, Plot, Point, Series};
+use crate::record::{Record, Scores};
+
+/// The four scores and their names.
+const SCORES: [(&str, fn(&Scores) -> f64); 4] = [
+    ("accuracy", |s| s.accuracy),
+    ("macro precision", |s| s.precision),
+    ("macro recall", |s| s.recall),
+    ("macro F1", |s| s.f1),
+];
+
+/// Figure 2: accuracy, macro precision, recall and F1 against `π_k`, one panel for each `k`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriorSweep {
+    /// The dataset's slug.
+    pub dataset: String,
+    /// The numbers of classes, one panel each.
+    pub classes: Vec<usize>,
+    /// The priors `π_k`.
+    pub priors: Vec<f64>,
+    /// The method's slug.
+    pub method: String,
+    /// Seeds that are to be there; empty takes those that are.
+    pub seeds: Vec<u64>,
+    /// Panels side by side.
+    pub columns: usize,
+}
+
+impl Default for PriorSweep {
+    /// The paper's figure on MNIST, with any seeds.
+    fn default() -> Self {
+        Self {
+            dataset: "mnist".to_owned(),
+            classes: vec![4, 6, 8],
+            priors: vec![0.2, 0.5, 0.8],
+            method: METHOD.to_owned(),
+            seeds: Vec::new(),
+            columns: 3,
+        }
+    }
+}
+
+impl PriorSweep {
+    /// Draws the figure; the panels share their vertical axis.
+    pub fn draw(&self, records: &[Record]) -> Drawn {
+        let (mut plots, mut missing, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for &classes in &self.classes {
+            let (mut found, mut lacks) = (Vec::new(), Vec::new());
+            for &prior in &self.priors {
+                let wanted = Wanted {
+                    dataset: &self.dataset,
+                    classes,
+                    prior,
+                    method: &self.method,
+                    seeds: &self.seeds,
+                };
+                match cells::find(records, &wanted, Lack::Runs, |_| true) {
+                    Ok(cell) => {
+                        if !cell.absent.is_empty() {
+                            missing.push(wanted.missing(Lack::Seeds, cell.absent.clone()));
+                        }
+                        found.push((prior, cell));
+                    }
+                    Err(lack) => lacks.push(lack),
+                }
+            }
+            plots.push(self.panel(classes, &found, &lacks));
+            missing.extend(lacks);
+            all.extend(found.into_iter().map(|(_, cell)| cell));
+        }
+        let shown: Vec<f64> = plots
+            .iter()
+            .filter_map(Plot::y_range)
+            .flat_map(|(low, high)| [low, high])
+            .collect();
+        let title = format!("{} on {} against πₖ", self.method, self.dataset);
+        let mut figure = Figure::new(title)
+            .columns(self.columns)
+            .note(cells::note(&all));
+        for plot in plots {
+            figure = figure.with(plot.y_shows(shown.iter().copied()));
+        }
+        Drawn { figure, missing }
+    }
+
+    fn panel(&self, classes: usize, found: &[(f64, Cell<'_>)], lacks: &[Missing]) -> Plot {
+        let ticks = self.priors.iter().map(|&prior| (prior, prior.to_string()));
+        let mut plot = Plot::new(
+            format!("{}, k = {classes}", self.dataset),
+            "πₖ",
+            "share (%)",
+        )
+        .x_ticks(ticks)
+        .y_bounds(0.0, 100.0);
+        let absent: Vec<f64> = lacks.iter().map(|lack| lack.prior).collect();
+        let absent = cells::list(&absent);
+        if found.is_empty() {
+            return plot.notice(format!(
+                "no runs: {}, k = {classes}, πₖ = {absent}, {}",
+                self.dataset, self.method
+            ));
+        }
+        let mut below = format!("{}, {}", self.method, extent(found));
+        if !lacks.is_empty() {
+            below.push_str(&format!("; no runs at πₖ = {absent}"));
+        }
+        for (name, score) in SCORES {
+            let points = found.iter().map(|(prior, cell)| {
+                let values: Vec<f64> = cell
+                    .runs
+                    .iter()
+                    .map(|run| 100.0 * score(&run.scores))
+                    .collect();
+                let (mean, std) = cells::mean_std(&values);
+                Point::new(*prior, mean).spread(std)
+            });
+            plot = plot.with(Series::new(name, Mark::Points, points));
+        }
+        plot.subtitle(below)
+    }
+}
+
+/// How many seeds and epochs the cells of a panel have.
+fn extent(found: &[(f64, Cell<'_>)]) -> String {
+    let range = |values: Vec<usize>, noun: &str| {
+        let low = values.iter().copied().min().unwrap_or(0);
+        let high = values.iter().copied().max().unwrap_or(0);
+        if low == high {
+            cells::count(low, noun)
+        } else {
+            format!("{low}–{high} {noun}s")
+        }
+    };
+    let seeds = found.iter().map(|(_, cell)| cell.runs.len()).collect();
+    let epochs = found
+        .iter()
+        .flat_map(|(_, cell)| &cell.runs)
+        .map(|run| run.key.epochs)
+        .collect();
+    format!("{}, {}", range(seeds, "seed"), range(epochs, "epoch"))
+}
