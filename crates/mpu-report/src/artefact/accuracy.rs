@@ -41,6 +41,8 @@ pub struct Outcome {
     pub n: usize,
     /// Epochs of each.
     pub epochs: usize,
+    /// The learning rate; none where each seed chose its own on held-out rows.
+    pub rate: Option<f64>,
     /// Mean accuracy at the last epoch.
     pub mean: f64,
     /// Its sample standard deviation; none of one seed.
@@ -160,6 +162,7 @@ fn outcome(group: &Group<'_>) -> Outcome {
     Outcome {
         n: group.n(),
         epochs: group.epochs(),
+        rate: group.rate(),
         mean: last.mean,
         std: last.std,
         last_ten: group.spread(100.0, |s| s.accuracy_last_ten).mean,
@@ -229,6 +232,8 @@ pub fn section(rows: &[Row], table: u8) -> Section {
     let left_out: usize = outcomes.iter().flatten().map(|o| o.left_out).sum();
     let missing = outcomes.iter().filter(|o| o.is_none()).count();
     let mut notes = footnotes.notes();
+    let swept = outcomes.iter().flatten().filter(|o| o.rate.is_none());
+    notes.extend(rates(swept.count(), outcomes.len() - missing));
     if left_out > 0 {
         notes.push(format!(
             "{left_out} records of these cells with fewer epochs, other settings or other data are left out"
@@ -257,6 +262,21 @@ pub fn section(rows: &[Row], table: u8) -> Section {
             format!("Table {numeral}: accuracy at π_k = {prior}"),
         )
     }
+}
+
+/// Where the learning rates come from, if there are runs at all.
+fn rates(swept: usize, all: usize) -> Option<String> {
+    let note = match swept {
+        0 => "the learning rate is given in every cell".to_owned(),
+        n if n == all => {
+            "every run chose its learning rate on held-out rows, without hidden labels".to_owned()
+        }
+        n => format!(
+            "in {n} of {all} cells every run chose its learning rate on held-out rows, without hidden labels; in the \
+             others it is given"
+        ),
+    };
+    (all > 0).then_some(note)
 }
 
 fn added_heading(method: &str) -> String {
@@ -307,6 +327,7 @@ pub fn cells(rows: &[Row]) -> Table {
         "in-paper",
         "n",
         "epochs",
+        "lr",
         "mean",
         "std",
         "last-ten-mean",
@@ -333,6 +354,9 @@ pub fn cells(rows: &[Row]) -> Table {
                 yes(published.is_some()),
                 found.map_or(0, |o| o.n).to_string(),
                 found.map(|o| o.epochs.to_string()).unwrap_or_default(),
+                found
+                    .map(|o| o.rate.map_or("swept".to_owned(), |lr| format!("{lr:e}")))
+                    .unwrap_or_default(),
                 number(found.map(|o| o.mean)),
                 number(found.and_then(|o| o.std)),
                 number(found.map(|o| o.last_ten)),

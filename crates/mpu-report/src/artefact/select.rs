@@ -99,6 +99,12 @@ impl<'a> Group<'a> {
         self.records.first()?.data_mark.as_deref()
     }
 
+    /// The learning rate of all of them; none where each chose its own.
+    pub(super) fn rate(&self) -> Option<f64> {
+        let key = &self.records.first()?.key;
+        (!key.swept).then_some(key.lr)
+    }
+
     /// One figure of each, by seed.
     pub(super) fn by_seed(&self, figure: impl Fn(&Record) -> f64) -> BTreeMap<u64, f64> {
         let pairs = self.records.iter().map(|r| (r.key.seed, figure(r)));

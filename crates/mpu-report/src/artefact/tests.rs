@@ -104,8 +104,9 @@ fn short_cells_say_so_and_epochs_are_not_mixed() {
     assert_eq!(row_of(section.table.as_ref(), 7)[5].text(), "50.00 [b]");
     assert_eq!(section.notes[0], "mark [a]: n=2, 30 epochs");
     assert_eq!(section.notes[1], "mark [b]: n=1, 100 epochs");
-    assert!(section.notes[2].starts_with("3 records of these cells"));
-    assert!(section.notes[3].starts_with("284 of 286 cells are missing"));
+    assert_eq!(section.notes[2], "the learning rate is given in every cell");
+    assert!(section.notes[3].starts_with("3 records of these cells"));
+    assert!(section.notes[4].starts_with("284 of 286 cells are missing"));
 }
 
 #[test]
@@ -117,6 +118,19 @@ fn a_row_of_other_data_says_so() {
     let row = row_of(table_of(&records, 2).table.as_ref(), 0);
     let expected = Cell::new("fashion-mnist").with_detail("data: half the rows");
     assert_eq!(row[0], expected);
+}
+
+#[test]
+fn swept_rates_are_told_from_given_ones() {
+    let mut records = whole_row();
+    for record in records.iter_mut().filter(|r| r.key.method == "area") {
+        record.key.swept = true;
+    }
+    let section = table_of(&records, 2);
+    assert!(section.notes[0].starts_with("in 1 of 7 cells every run chose"));
+    let cells = accuracy_cells(&accuracy_rows(&records).unwrap());
+    let csv = cells.to_csv().unwrap();
+    assert!(csv.contains(",area,yes,5,100,swept,60.0000,"));
 }
 
 #[test]
@@ -154,6 +168,7 @@ fn the_overview_counts_complete_rows_only() {
     assert!(section.paragraphs[0].contains("have 66 rows"));
     assert!(section.paragraphs[0].contains("run in 1 of them"));
     assert!(section.paragraphs[0].contains("0 of these rest"));
+    assert!(section.paragraphs[0].contains("0 on data other than the published"));
     assert!(section.paragraphs[1].contains("in 1 of 2 rows"));
     let text = |index: usize| {
         let row = row_of(section.table.as_ref(), index);
@@ -331,7 +346,7 @@ fn documents_are_complete_and_written_in_their_format() {
     let cells = &documents[14].text;
     assert_eq!(cells.lines().count(), 1 + 858);
     assert!(cells.contains(
-        "\n2,0.5,fashion-mnist,4,csmpu-abs,yes,5,100,90.0000,1.5811,90.0000,no,90.5900,1.1400,-0.5900,\n"
+        "\n2,0.5,fashion-mnist,4,csmpu-abs,yes,5,100,1e-3,90.0000,1.5811,90.0000,no,90.5900,1.1400,-0.5900,\n"
     ));
 }
 
