@@ -29,6 +29,8 @@ mod plot;
 #[cfg(feature = "png")]
 mod raster;
 mod scale;
+#[cfg(test)]
+mod tests;
 
 pub use figure::{Figure, Panel};
 pub use heat_map::{HeatMap, Shading};

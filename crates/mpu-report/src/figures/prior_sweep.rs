@@ -105,6 +105,9 @@ impl PriorSweep {
             ));
         }
         let mut below = format!("{}, {}", self.method, extent(found));
+        if found.iter().any(|(_, cell)| !cell.absent.is_empty()) {
+            below.push_str("; some seeds not run");
+        }
         if !lacks.is_empty() {
             below.push_str(&format!("; no runs at πₖ = {absent}"));
         }
