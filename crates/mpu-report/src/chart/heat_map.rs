@@ -1,8 +1,8 @@
 //! A matrix whose cells are coloured by their values and carry them as numbers.
 
+use super::frame::{draw_header, draw_notice, header_height};
 use super::markup::{Anchor, Canvas, TEXT, label, num, shorten, text_width};
 use super::palette::{AXIS, INK, SOFT, diverging, hex, readable_on, sequential};
-use super::plot::{draw_header, draw_notice, header_height};
 
 /// The largest side of a cell.
 const CELL: f64 = 64.0;

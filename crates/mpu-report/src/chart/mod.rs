@@ -21,6 +21,7 @@
 //! ```
 
 mod figure;
+mod frame;
 mod heat_map;
 mod marks;
 mod markup;

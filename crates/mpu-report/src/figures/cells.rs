@@ -54,7 +54,8 @@ impl Cell<'_> {
         let epochs = self.runs.first().map_or(0, |run| run.key.epochs);
         let mut text = format!("{}, {}", count(n, "seed"), count(epochs, "epoch"));
         if !self.absent.is_empty() {
-            text.push_str(&format!("; seeds not run: {}", list(&self.absent)));
+            text.push_str("; seeds not run: ");
+            text.push_str(&list(&self.absent));
         }
         text
     }
