@@ -64,7 +64,11 @@ impl Panel {
     /// The panel alone as an SVG document.
     pub fn to_svg(&self) -> String {
         let (markup, height) = self.drawn(self.header());
-        document(&self.description(), (PANEL, height), &markup)
+        document(
+            &self.description(),
+            (PANEL, height),
+            &format!("<g>\n{markup}</g>\n"),
+        )
     }
 }
 
@@ -158,7 +162,7 @@ impl Figure {
         }
         html.push_str("</div>\n");
         if !self.note.is_empty() {
-            let _ = writeln!(html, "<figcaption>{}</figcaption>", escape(&self.note));
+            let _ = writeln!(html, "<p><small>{}</small></p>", escape(&self.note));
         }
         html.push_str("</figure>\n");
         html
