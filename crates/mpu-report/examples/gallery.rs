@@ -50,7 +50,7 @@ fn main() {
                 0.5,
                 seed + method.len() as u64 * 9,
             );
-            other.key.method = method.to_owned();
+            method.clone_into(&mut other.key.method);
             others.push(other);
         }
     }

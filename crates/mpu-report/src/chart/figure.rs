@@ -36,12 +36,20 @@ impl From<HeatMap> for Panel {
 }
 
 impl Panel {
-    /// The panel's markup, without a place, and its height.
-    fn drawn(&self) -> (String, f64) {
+    /// How high the titles are.
+    fn header(&self) -> f64 {
+        match self {
+            Self::Plot(plot) => plot.header(PANEL),
+            Self::HeatMap(map) => map.header(PANEL),
+        }
+    }
+
+    /// The panel's markup, without a place, and its height, with room for titles of a height.
+    fn drawn(&self, header: f64) -> (String, f64) {
         let mut canvas = Canvas::default();
         let height = match self {
-            Self::Plot(plot) => plot.draw(&mut canvas, PANEL),
-            Self::HeatMap(map) => map.draw(&mut canvas, PANEL),
+            Self::Plot(plot) => plot.draw(&mut canvas, PANEL, header),
+            Self::HeatMap(map) => map.draw(&mut canvas, PANEL, header),
         };
         (canvas.finish(), height)
     }
@@ -55,8 +63,12 @@ impl Panel {
 
     /// The panel alone as an SVG document.
     pub fn to_svg(&self) -> String {
-        let (markup, height) = self.drawn();
-        document(&self.description(), (PANEL, height), &markup)
+        let (markup, height) = self.drawn(self.header());
+        document(
+            &self.description(),
+            (PANEL, height),
+            &format!("<g>\n{markup}</g>\n"),
+        )
     }
 }
 
@@ -114,9 +126,11 @@ impl Figure {
         let title = wrap(&self.title, TITLE + 2.0, width - 12.0);
         let mut y = canvas.paragraph((6.0, 6.0), INK, TITLE + 2.0, &title) + 8.0;
         for row in self.panels.chunks(columns) {
+            // The areas of a row stand at one height, whatever their titles need.
+            let header = row.iter().map(Panel::header).fold(0.0, f64::max);
             let mut height = 0.0_f64;
             for (column, panel) in row.iter().enumerate() {
-                let (markup, panel_height) = panel.drawn();
+                let (markup, panel_height) = panel.drawn(header);
                 canvas.group(column as f64 * (PANEL + GAP), y);
                 canvas.raw(markup.trim_end());
                 canvas.close();
@@ -148,7 +162,7 @@ impl Figure {
         }
         html.push_str("</div>\n");
         if !self.note.is_empty() {
-            let _ = writeln!(html, "<figcaption>{}</figcaption>", escape(&self.note));
+            let _ = writeln!(html, "<p><small>{}</small></p>", escape(&self.note));
         }
         html.push_str("</figure>\n");
         html

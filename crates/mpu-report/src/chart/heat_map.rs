@@ -1,10 +1,8 @@
 //! A matrix whose cells are coloured by their values and carry them as numbers.
 
-use super::markup::{
-    Anchor, Canvas, TEXT, TITLE, escape, label, lines_height, num, shorten, text_width, wrap,
-};
+use super::frame::{draw_header, draw_notice, header_height};
+use super::markup::{Anchor, Canvas, TEXT, label, num, shorten, text_width};
 use super::palette::{AXIS, INK, SOFT, diverging, hex, readable_on, sequential};
-use super::plot::draw_notice;
 
 /// The largest side of a cell.
 const CELL: f64 = 64.0;
@@ -130,34 +128,32 @@ impl HeatMap {
         }
     }
 
-    /// A number short enough for a width, if there is one.
-    fn number(&self, value: f64, width: f64) -> Option<String> {
-        let plain = |value: f64, decimals: usize| label(value, decimals).replace('\u{2212}', "-");
-        let mut forms: Vec<String> = (0..=self.decimals).rev().map(|d| plain(value, d)).collect();
-        // Rounding a fraction to none would say zero.
-        if value.abs() < 10.0 && value.fract() != 0.0 {
-            forms.truncate(self.decimals.max(1));
-        }
-        if value.abs() >= 1000.0 {
-            forms.push(format!("{}k", plain(value / 1000.0, 0)));
-        }
-        forms
-            .into_iter()
-            .find(|form| text_width(form, TEXT) <= width)
+    /// How many decimals all cells can have at a width: as many as asked for, or fewer.
+    fn decimals(&self, width: f64) -> usize {
+        let fits = |decimals: &usize| {
+            let values = self.cells.iter().flatten().flatten();
+            values
+                .clone()
+                .all(|&v| text_width(&cell_label(v, *decimals), TEXT) <= width)
+        };
+        (0..=self.decimals).rev().find(fits).unwrap_or(0)
     }
 
-    /// Draws the panel from its upper left corner; returns its height.
-    pub(super) fn draw(&self, canvas: &mut Canvas, width: f64) -> f64 {
-        canvas.raw(&format!("<title>{}</title>", escape(&self.description())));
-        let title = wrap(&self.title, TITLE, width - 12.0);
-        let y = canvas.paragraph((6.0, 4.0), INK, TITLE, &title);
-        let y = canvas.paragraph(
-            (6.0, y),
-            SOFT,
-            TEXT,
-            &wrap(&self.subtitle, TEXT, width - 12.0),
+    /// How high the titles are at a panel's width.
+    pub(super) fn header(&self, width: f64) -> f64 {
+        header_height(&self.title, &self.subtitle, width)
+    }
+
+    /// Draws the panel from its upper left corner, with room for titles of a height; returns its own.
+    pub(super) fn draw(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
+        draw_header(
+            canvas,
+            &self.description(),
+            &self.title,
+            &self.subtitle,
+            width,
         );
-        let top = y + 8.0;
+        let top = header + 8.0;
         if let Some(notice) = &self.notice {
             let bottom = top + 210.0;
             canvas.line((6.0, bottom), (width - 6.0, bottom), AXIS, 1.0);
@@ -177,13 +173,14 @@ impl HeatMap {
         let bottom = top + cell.min(40.0).max(0.6 * cell) * self.rows.len() as f64;
         let height = (bottom - top) / self.rows.len().max(1) as f64;
 
+        let decimals = self.decimals(cell - 2.0);
         for (row, name) in self.rows.iter().enumerate() {
             let middle = top + (row as f64 + 0.5) * height;
             let name = shorten(name, TEXT, names);
             canvas.text((left - 6.0, middle), Anchor::End, INK, &name);
             for column in 0..self.columns.len() {
                 let corner = (left + column as f64 * cell, middle - 0.5 * height);
-                self.draw_cell(canvas, (row, column), corner, (cell, height));
+                self.draw_cell(canvas, (row, column), corner, (cell, height), decimals);
             }
         }
         for (column, name) in self.columns.iter().enumerate() {
@@ -218,6 +215,7 @@ impl HeatMap {
         (row, column): (usize, usize),
         corner: (f64, f64),
         (w, h): (f64, f64),
+        decimals: usize,
     ) {
         let outline = format!(
             "class=\"{}\" stroke=\"{}\" stroke-width=\"0.5\"",
@@ -233,7 +231,13 @@ impl HeatMap {
             (w, h),
             &format!("{outline} fill=\"{}\"", hex(colour)),
         );
-        if let Some(number) = self.number(value, w - 1.0).filter(|_| h >= TEXT + 2.0) {
+        let plain = cell_label(value, decimals);
+        let in_thousands = format!("{}k", cell_label(value / 1000.0, 0));
+        let mut forms = [plain, in_thousands]
+            .into_iter()
+            .take(1 + usize::from(value >= 1000.0));
+        let number = forms.find(|form| text_width(form, TEXT) <= w - 2.0);
+        if let Some(number) = number.filter(|_| h >= TEXT + 2.0) {
             let ink = ("mpu-cell", readable_on(colour));
             canvas.text(
                 (corner.0 + 0.5 * w, corner.1 + 0.5 * h),
@@ -254,7 +258,10 @@ impl HeatMap {
         let step = width / SHADES as f64;
         for shade in 0..SHADES {
             let share = low + (1.0 - low) * (shade as f64 + 0.5) / SHADES as f64;
-            let paint = format!("fill=\"{}\"", hex(self.colour(share)));
+            let paint = format!(
+                "shape-rendering=\"crispEdges\" fill=\"{}\"",
+                hex(self.colour(share))
+            );
             // A hair wider than a step, so that no seam shows.
             let wide = if shade + 1 < SHADES { step + 0.5 } else { step };
             canvas.rect((x + shade as f64 * step, y), (wide, 10.0), &paint);
@@ -269,13 +276,16 @@ impl HeatMap {
             let text = label(value, self.decimals);
             canvas.text((x + share * width, y + 20.0), anchor, INK, &text);
         }
-        let blank = wrap("blank: no rows", TEXT, width);
         let any_blank = (0..self.rows.len())
             .any(|row| (0..self.columns.len()).any(|column| self.value(row, column).is_none()));
         if any_blank {
-            canvas.paragraph((x, y + 30.0), SOFT, TEXT, &blank) + 4.0
-        } else {
-            y + 30.0 + lines_height(&[], TEXT) + 4.0
+            canvas.text((x, y + 38.0), Anchor::Start, SOFT, "blank: no rows");
         }
+        y + if any_blank { 50.0 } else { 34.0 }
     }
+}
+
+/// A number as cells show it: with the narrow minus sign.
+fn cell_label(value: f64, decimals: usize) -> String {
+    label(value, decimals).replace('\u{2212}', "-")
 }

@@ -26,7 +26,9 @@ fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
     let mut out = String::new();
     for (index, (x, y)) in places.enumerate() {
         out.push(if index == 0 { 'M' } else { 'L' });
-        out.push_str(&format!("{} {}", num(x), num(y)));
+        out.push_str(&num(x));
+        out.push(' ');
+        out.push_str(&num(y));
     }
     out
 }

@@ -21,6 +21,7 @@
 //! ```
 
 mod figure;
+mod frame;
 mod heat_map;
 mod marks;
 mod markup;
@@ -29,6 +30,8 @@ mod plot;
 #[cfg(feature = "png")]
 mod raster;
 mod scale;
+#[cfg(test)]
+mod tests;
 
 pub use figure::{Figure, Panel};
 pub use heat_map::{HeatMap, Shading};

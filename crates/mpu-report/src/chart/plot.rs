@@ -1,9 +1,10 @@
 //! A panel of series over two axes.
 
+use super::frame::{draw_header, draw_notice, header_height};
 use super::marks;
-use super::markup::{Anchor, Canvas, TEXT, TITLE, escape, lines_height, shorten, text_width, wrap};
-use super::palette::{AXIS, GRID, INK, SOFT, Style};
-use super::scale::Scale;
+use super::markup::{Anchor, Canvas, TEXT, shorten, text_width, wrap};
+use super::palette::{AXIS, GRID, INK, Style};
+use super::scale::{LARGEST, Scale};
 
 /// How high the plotted area is.
 const AREA: f64 = 210.0;
@@ -30,7 +31,7 @@ pub enum Mark {
 pub struct Point {
     /// Where it stands.
     pub x: f64,
-    /// Its value; a value that is not finite leaves a gap.
+    /// Its value; a value that is not finite, or beyond 1e300, leaves a gap.
     pub y: f64,
     /// The spread drawn either side of the value, such as a standard deviation.
     pub spread: Option<f64>,
@@ -45,12 +46,12 @@ impl Point {
     /// The same point with a spread, if there is one.
     #[must_use]
     pub fn spread(mut self, spread: Option<f64>) -> Self {
-        self.spread = spread.filter(|s| s.is_finite());
+        self.spread = spread.filter(|s| s.abs() <= LARGEST);
         self
     }
 
     pub(super) fn is_finite(&self) -> bool {
-        self.x.is_finite() && self.y.is_finite()
+        self.x.abs() <= LARGEST && self.y.abs() <= LARGEST
     }
 }
 
@@ -236,20 +237,22 @@ impl Plot {
         (x, Scale::around(values.chain(shown), 5))
     }
 
-    /// Draws the panel from its upper left corner; returns its height.
-    pub(super) fn draw(&self, canvas: &mut Canvas, width: f64) -> f64 {
-        canvas.raw(&format!("<title>{}</title>", escape(&self.description())));
-        let title = wrap(&self.title, TITLE, width - 12.0);
-        let mut y = canvas.paragraph((6.0, 4.0), INK, TITLE, &title);
-        y = canvas.paragraph(
-            (6.0, y),
-            SOFT,
-            TEXT,
-            &wrap(&self.subtitle, TEXT, width - 12.0),
+    /// How high the titles are at a panel's width.
+    pub(super) fn header(&self, width: f64) -> f64 {
+        header_height(&self.title, &self.subtitle, width)
+    }
+
+    /// Draws the panel from its upper left corner, with room for titles of a height; returns its own.
+    pub(super) fn draw(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
+        draw_header(
+            canvas,
+            &self.description(),
+            &self.title,
+            &self.subtitle,
+            width,
         );
         let y_title = wrap(&self.y_title, TEXT, width - 12.0);
-        canvas.paragraph((6.0, y + 6.0), INK, TEXT, &y_title);
-        let top = y + 6.0 + lines_height(&y_title, TEXT) + 8.0;
+        let top = canvas.paragraph((6.0, header + 6.0), INK, TEXT, &y_title) + 8.0;
 
         let (x_scale, y_scale) = self.scales();
         let widest = y_scale
@@ -370,21 +373,5 @@ impl Plot {
         } else {
             y + LEGEND_ROW
         }
-    }
-}
-
-/// Says in the middle of an area what is missing there.
-pub(super) fn draw_notice(
-    canvas: &mut Canvas,
-    notice: &str,
-    (left, right, top, bottom): (f64, f64, f64, f64),
-) {
-    let lines = wrap(notice, TEXT, right - left - 16.0);
-    let mut y = f64::midpoint(top, bottom) - 0.5 * lines_height(&lines, TEXT);
-    let step = lines_height(&lines, TEXT) / lines.len().max(1) as f64;
-    for line in &lines {
-        let at = (f64::midpoint(left, right), y + 0.5 * step);
-        canvas.text(at, Anchor::Middle, INK, line);
-        y += step;
     }
 }

@@ -2,6 +2,9 @@
 
 use super::markup::label;
 
+/// The largest number that is drawn: beyond it differences would overflow.
+pub(super) const LARGEST: f64 = 1e300;
+
 /// A linear axis: values from `low` to `high` over places from `start` to `end`.
 #[derive(Debug, Clone)]
 pub(super) struct Scale {
@@ -26,7 +29,7 @@ impl Scale {
 
     fn build(values: impl Iterator<Item = f64>, n_ticks: usize, round_ends: bool) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in values.filter(|v| v.abs() <= 1e300) {
+        for value in values.filter(|v| v.abs() <= 2.0 * LARGEST) {
             low = low.min(value);
             high = high.max(value);
         }
@@ -39,7 +42,7 @@ impl Scale {
             (low, high) = (low - room, high + room);
         }
         let step = nice_step((high - low) / n_ticks.max(1) as f64);
-        let decimals = decimals_of(step);
+        let largest = low.abs().max(high.abs());
         let (first, last) = if round_ends {
             ((low / step + 1e-9).floor(), (high / step - 1e-9).ceil())
         } else {
@@ -51,7 +54,7 @@ impl Scale {
         let n_steps = (last - first).clamp(0.0, 100.0) as usize;
         let ticks = (0..=n_steps)
             .map(|i| (first + i as f64) * step)
-            .map(|value| (value, label(value, decimals)))
+            .map(|value| (value, tick_label(value, step, largest)))
             .collect();
         Self {
             low,
@@ -121,9 +124,18 @@ fn nice_step(raw: f64) -> f64 {
     step.unwrap_or(10.0 * power)
 }
 
-/// How many decimals tell neighbouring ticks apart.
-pub(super) fn decimals_of(step: f64) -> usize {
-    (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize
+/// A tick's number with as many digits as tell it from its neighbours; powers of ten where plain digits
+/// would be many.
+fn tick_label(value: f64, step: f64, largest: f64) -> String {
+    if (1e-4..1e5).contains(&step) {
+        let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 4.0);
+        return label(value, decimals as usize);
+    }
+    if value.abs() < 0.5 * step {
+        return "0".to_owned();
+    }
+    let digits = (largest / step).log10().clamp(0.0, 8.0).ceil() as usize;
+    format!("{value:.digits$e}").replace('-', "\u{2212}")
 }
 
 #[cfg(test)]
@@ -144,6 +156,14 @@ mod tests {
             ["−0.2", "−0.1", "0.0", "0.1", "0.2", "0.3"]
         );
         assert_eq!(ticks(0.0, 100.0).len(), 6);
+        assert_eq!(
+            ticks(0.0, 9e7),
+            ["0", "2.0e7", "4.0e7", "6.0e7", "8.0e7", "1.0e8"]
+        );
+        assert_eq!(
+            ticks(1e-7, 3e-7),
+            ["1.0e−7", "1.5e−7", "2.0e−7", "2.5e−7", "3.0e−7"]
+        );
     }
 
     #[test]

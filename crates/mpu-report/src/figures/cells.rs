@@ -54,7 +54,8 @@ impl Cell<'_> {
         let epochs = self.runs.first().map_or(0, |run| run.key.epochs);
         let mut text = format!("{}, {}", count(n, "seed"), count(epochs, "epoch"));
         if !self.absent.is_empty() {
-            text.push_str(&format!(" (not run: {})", list(&self.absent)));
+            text.push_str("; seeds not run: ");
+            text.push_str(&list(&self.absent));
         }
         text
     }
@@ -78,7 +79,7 @@ pub(super) fn list<T: ToString>(items: &[T]) -> String {
 /// The fields of a setting, each with the text it is shown by; a swept rate may differ between seeds.
 pub(super) fn setting(record: &Record) -> Vec<String> {
     let key = &record.key;
-    let mut fields = vec![
+    vec![
         key.method.clone(),
         key.protocol.clone(),
         key.surrogate.clone(),
@@ -90,14 +91,31 @@ pub(super) fn setting(record: &Record) -> Vec<String> {
             format!("rate {}", key.lr)
         },
         count(key.epochs, "epoch"),
-    ];
-    fields.extend(
         record
             .data_mark
             .as_ref()
-            .map(|mark| format!("data: {mark}")),
-    );
-    fields
+            .map(|mark| format!("data: {mark}"))
+            .unwrap_or_default(),
+    ]
+}
+
+/// What settings share, and what of each is its own.
+pub(super) fn told_apart(settings: &[Vec<String>]) -> (String, Vec<String>) {
+    let first = settings.first().cloned().unwrap_or_default();
+    let shared = |index: usize| settings.iter().all(|s| s.get(index) == first.get(index));
+    let join = |fields: &[String], which: bool| {
+        let kept = fields
+            .iter()
+            .enumerate()
+            .filter(|(i, f)| shared(*i) == which && !f.is_empty());
+        kept.map(|(_, field)| field.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    (
+        join(&first, true),
+        settings.iter().map(|s| join(s, false)).collect(),
+    )
 }
 
 /// Sets of runs with one setting each, in the order of the settings; of two runs with one seed the one of
@@ -164,12 +182,26 @@ pub(super) fn note<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>) -> String 
     for cell in cells {
         n_left_out += cell.n_left_out;
         spread |= cell.runs.len() > 1;
-        settings.extend(cell.runs.first().map(|run| setting(run).join(", ")));
+        settings.extend(cell.runs.first().map(|run| setting(run)));
     }
-    let settings: Vec<String> = settings.into_iter().collect();
+    let settings: Vec<Vec<String>> = settings.into_iter().collect();
+    let (shared, own) = told_apart(&settings);
     let mut parts = Vec::new();
-    if !settings.is_empty() {
-        parts.push(format!("Runs: {}.", settings.join("; ")));
+    if !shared.is_empty() {
+        parts.push(format!("Runs: {shared}."));
+    }
+    if own.len() > 1 {
+        let own: Vec<&str> = own
+            .iter()
+            .map(|o| {
+                if o.is_empty() {
+                    "as published"
+                } else {
+                    o.as_str()
+                }
+            })
+            .collect();
+        parts.push(format!("Settings drawn: {}.", own.join("; ")));
     }
     if spread {
         parts.push("Mean ± standard deviation over seeds.".to_owned());
@@ -235,7 +267,7 @@ mod tests {
         };
         let cell = find(&records, &wanted, Lack::Curves, |_| true).unwrap();
         assert_eq!(cell.absent, [2]);
-        assert!(cell.extent().contains("not run: 2"));
+        assert!(cell.extent().ends_with("; seeds not run: 2"));
         let none = find(&[], &wanted, Lack::Curves, |_| true).unwrap_err();
         assert_eq!(
             (none.lack, none.seeds.as_slice()),

@@ -160,19 +160,17 @@ fn without_curves(seeds: &BTreeMap<u64, &Record>) -> Option<Missing> {
     })
 }
 
-/// Settings by their methods and by the fields in which they differ.
-fn names<'a>(settings: impl Iterator<Item = &'a Vec<String>> + Clone) -> Vec<String> {
-    let first: Vec<String> = settings.clone().next().cloned().unwrap_or_default();
-    let differs = |index: usize| settings.clone().any(|s| s.get(index) != first.get(index));
-    let shown: Vec<bool> = (0..8).map(|index| index == 0 || differs(index)).collect();
-    settings
-        .clone()
-        .map(|fields| {
-            let fields = fields.iter().zip(&shown).filter(|(_, shown)| **shown);
-            fields
-                .map(|(field, _)| field.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
+/// Settings by what tells them apart, or by their method if nothing does.
+fn names<'a>(settings: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
+    let settings: Vec<Vec<String>> = settings.cloned().collect();
+    let named = settings.iter().zip(cells::told_apart(&settings).1);
+    named
+        .map(|(setting, own)| {
+            if own.is_empty() {
+                setting[0].clone()
+            } else {
+                own
+            }
         })
         .collect()
 }

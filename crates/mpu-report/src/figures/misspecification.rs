@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 /// How priors were made wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scheme {
-    /// The negative class's prior is moved, the others in proportion.
+    /// The error is put on the negative class, whose prior stands last.
     ScalarLast,
-    /// The priors are moved where it hurts most.
+    /// The error is put where it hurts most.
     Adversarial,
 }
 
@@ -84,7 +84,7 @@ pub struct Misspecification {
     pub prior: f64,
     /// The method's slug.
     pub method: String,
-    /// How many seeds were averaged.
+    /// How many seeds were averaged; 0 leaves it unsaid.
     pub n_seeds: usize,
     /// Panel (a).
     pub scores: Vec<PerturbedScores>,
@@ -131,7 +131,11 @@ impl Misspecification {
 
     fn or_notice(&self, plot: Plot, lack: Lack, missing: &mut Vec<Missing>) -> Plot {
         if plot.y_range().is_some() {
-            return plot.subtitle(format!("{}, {}", self.method, count(self.n_seeds, "seed")));
+            let seeds = match self.n_seeds {
+                0 => String::new(),
+                n => format!(", {}", count(n, "seed")),
+            };
+            return plot.subtitle(format!("{}{seeds}", self.method));
         }
         let lack = Missing {
             dataset: self.dataset.clone(),

@@ -19,6 +19,8 @@ mod heat_maps;
 mod made_up;
 mod misspecification;
 mod prior_sweep;
+#[cfg(test)]
+mod tests;
 
 use crate::chart::Figure;
 

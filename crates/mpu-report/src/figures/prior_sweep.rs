@@ -5,8 +5,11 @@ use super::{Drawn, Lack, METHOD, Missing};
 use crate::chart::{Figure, Mark, Plot, Point, Series};
 use crate::record::{Record, Scores};
 
-/// The four scores and their names.
-const SCORES: [(&str, fn(&Scores) -> f64); 4] = [
+/// A score by its name.
+type Named = (&'static str, fn(&Scores) -> f64);
+
+/// The four scores.
+const SCORES: [Named; 4] = [
     ("accuracy", |s| s.accuracy),
     ("macro precision", |s| s.precision),
     ("macro recall", |s| s.recall),
@@ -105,8 +108,12 @@ impl PriorSweep {
             ));
         }
         let mut below = format!("{}, {}", self.method, extent(found));
+        if found.iter().any(|(_, cell)| !cell.absent.is_empty()) {
+            below.push_str("; some seeds not run");
+        }
         if !lacks.is_empty() {
-            below.push_str(&format!("; no runs at πₖ = {absent}"));
+            below.push_str("; no runs at πₖ = ");
+            below.push_str(&absent);
         }
         for (name, score) in SCORES {
             let points = found.iter().map(|(prior, cell)| {
