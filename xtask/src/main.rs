@@ -29,6 +29,14 @@ struct Args {
 enum Command {
     /// Check the house rules that neither the compiler nor clippy can see.
     Tidy,
+    /// Reproduce the paper's tables and figures: builds `mpu-cli` and passes everything on to its
+    /// `reproduce`; `cargo xtask reproduce tables --help` lists the flags.
+    #[command(disable_help_flag = true)]
+    Reproduce {
+        /// What to reproduce (tables, figures or all) and flags.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Measure ours beside a peer on this machine.
     #[command(subcommand)]
     Bench(Bench),
@@ -48,6 +56,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let outcome = match args.command {
         Command::Tidy => run_tidy(),
+        Command::Reproduce { args } => reproduce(&args),
         Command::Bench(bench) => workspace_root()
             .and_then(|root| match bench {
                 Bench::Csv(csv) => bench::csv::run(&root, &csv),
@@ -60,6 +69,35 @@ fn main() -> ExitCode {
         eprintln!("error: {error:#}");
         ExitCode::from(2)
     })
+}
+
+/// Builds the command line with PNG figures and lets it do the work.
+fn reproduce(args: &[String]) -> Result<ExitCode> {
+    let root = workspace_root()?;
+    let build = [
+        "build",
+        "--release",
+        "--package",
+        "mpu-cli",
+        "--features",
+        "png",
+    ];
+    let status = std::process::Command::new("cargo")
+        .args(build)
+        .current_dir(&root)
+        .status()
+        .context("starting cargo")?;
+    anyhow::ensure!(status.success(), "mpu-cli does not build");
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let status = std::process::Command::new(target.join("release").join("mpu-cli"))
+        .arg("reproduce")
+        .args(args)
+        .status()
+        .context("starting mpu-cli")?;
+    Ok(status
+        .code()
+        .map_or(ExitCode::from(2), |code| ExitCode::from(code as u8)))
 }
 
 fn run_tidy() -> Result<ExitCode> {

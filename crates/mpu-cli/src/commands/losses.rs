@@ -33,6 +33,12 @@ pub(crate) fn run(args: &args::Losses) -> anyhow::Result<Answer> {
     )?))
 }
 
+/// What a user measures here for each row of the paper's table: largest deviation and 99th percentile.
+pub(crate) fn measured() -> anyhow::Result<Vec<(f64, f64)>> {
+    let row = |variant| measure(variant).map(|row| (row.f32.max, row.f32.p99));
+    paper::loss_variants()?.into_iter().map(row).collect()
+}
+
 fn measure(published: paper::LossVariant) -> anyhow::Result<Row> {
     let paper::LossVariant {
         loss,

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 
 use mpu_data::DatasetId;
 use mpu_data::source::resolve::{Locations, Network, status};
-use mpu_report::Record;
+use mpu_report::artefact::{self, Context};
+use mpu_report::figures::{Drawn, HeatMaps, PriorSweep, TrainingCurves};
 use mpu_report::store::{Store, bundle};
+use mpu_report::{Record, Section};
 
-use crate::args::runs::{EngineKind, Pack, Reproduce};
-use crate::commands::{Answer, runs, submit};
+use crate::args::runs::{Artefact, EngineKind, Pack, Reproduce};
+use crate::commands::{Answer, losses, runs, submit};
 use crate::files;
 use crate::plan::Planned;
 use crate::reproduction::{self, Setting};
@@ -40,7 +42,113 @@ pub(crate) fn run(args: &Reproduce) -> anyhow::Result<Answer> {
     for (dataset, reason) in &absent {
         writeln!(text, "missing: {dataset}: {reason}")?;
     }
+    text += &report(args, &absent)?;
     Ok(Answer::good(text))
+}
+
+/// Writes every document and figure from the records of the store; gives the tables that were asked for.
+fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::Result<String> {
+    let setting = Setting {
+        rate: args.lr,
+        quick: args.quick,
+    };
+    let records: Vec<Record> = Store::read_only(&args.out)
+        .records()?
+        .into_values()
+        .filter(|record| setting.owns(record))
+        .collect();
+    let wanted = reproduction::artefacts(args);
+    let mut further = Vec::new();
+    for (artefact, slug, title) in FIGURES {
+        if wanted.contains(&artefact) {
+            further.push(figure(args, slug, title, &draw(artefact, &records))?);
+        }
+    }
+    let how = absent
+        .iter()
+        .map(|(dataset, how)| ((*dataset).to_owned(), how.clone()));
+    let context = Context {
+        how_to_get: how.collect(),
+        constant_sums: losses::measured()?,
+        further,
+    };
+    std::fs::create_dir_all(&args.out)?;
+    for document in artefact::documents(&records, &context)? {
+        files::write_atomic(&args.out.join(&document.name), document.text.as_bytes())?;
+    }
+    let mut text = String::new();
+    for section in artefact::sections(&records, &context)? {
+        let asked = wanted
+            .iter()
+            .any(|artefact| slug(*artefact) == section.slug);
+        if let Some(table) = section.table.as_ref().filter(|_| asked) {
+            writeln!(text, "\n{}\n{}", section.title, table.to_terminal())?;
+        }
+    }
+    writeln!(text, "\nwritten: {}", args.out.join("RESULTS.md").display())?;
+    writeln!(text, "written: {}", args.out.join("results.html").display())?;
+    Ok(text)
+}
+
+/// The figures that are drawn from records alone.
+const FIGURES: [(Artefact, &str, &str); 3] = [
+    (
+        Artefact::Figure1,
+        "figure1",
+        "Figure 1: loss and accuracy against epochs",
+    ),
+    (
+        Artefact::Figure2,
+        "figure2",
+        "Figure 2: scores against the prior of the negative class",
+    ),
+    (
+        Artefact::Figure4,
+        "figure4",
+        "Figure 4: margins and support by class",
+    ),
+];
+
+fn draw(artefact: Artefact, records: &[Record]) -> Drawn {
+    match artefact {
+        Artefact::Figure1 => TrainingCurves::default().draw(records),
+        Artefact::Figure2 => PriorSweep::default().draw(records),
+        _ => HeatMaps::default().draw(records),
+    }
+}
+
+/// Writes a figure as SVG, and as PNG where this program was built with it.
+fn figure(args: &Reproduce, slug: &str, title: &str, drawn: &Drawn) -> anyhow::Result<Section> {
+    let folder = args.out.join("figures");
+    std::fs::create_dir_all(&folder)?;
+    let svg = drawn.svg();
+    files::write_atomic(&folder.join(format!("{slug}.svg")), svg.as_bytes())?;
+    #[cfg(feature = "png")]
+    {
+        let png = mpu_report::chart::png(&svg, 2.0)?;
+        files::write_atomic(&folder.join(format!("{slug}.png")), &png)?;
+    }
+    let mut section = Section::new(slug, title);
+    section.paragraphs.push(format!("`figures/{slug}.svg`"));
+    section.notes = drawn
+        .missing
+        .iter()
+        .map(|lack| format!("missing: {lack}"))
+        .collect();
+    section.figures.push(svg);
+    Ok(section)
+}
+
+/// The slug of a table's section.
+fn slug(artefact: Artefact) -> &'static str {
+    match artefact {
+        Artefact::Table1 => "table-1",
+        Artefact::Table2 => "table-2",
+        Artefact::Table3 => "table-3",
+        Artefact::Losses => "loss-variants",
+        Artefact::MacroF1 => "macro-f1",
+        _ => "",
+    }
 }
 
 /// The datasets that cannot be had now, and what to do about it.
