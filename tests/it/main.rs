@@ -6,6 +6,7 @@
 mod data;
 mod losses;
 mod readme;
+mod reproduce;
 mod runs;
 mod slurm;
 mod support;

@@ -20,6 +20,8 @@ const RATES: [f64; 4] = [1e-3, 5e-4, 1e-5, 1e-6];
 /// What is tried in place of all rows when it must be quick.
 const QUICK_ROWS: usize = 1000;
 const QUICK_EPOCHS: usize = 2;
+/// Of a few rows, batches of 512 would make hardly a step.
+const QUICK_BATCH: usize = 64;
 
 /// One place in the paper's experiments.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +58,9 @@ impl Setting {
             ..RunConfig::default()
         };
         config.train.epochs = epochs;
+        if self.quick {
+            config.train.batch_size = QUICK_BATCH;
+        }
         config.train.lr = match cell.dataset {
             DatasetId::Usps | DatasetId::Kmnist => 1e-4,
             _ => 1e-3,

@@ -171,7 +171,7 @@ impl Worker<'_> {
         };
         let mut outcomes = Vec::new();
         for lr in &rates {
-            let mut keeper = Keeper::new(self.engine, run, *lr)?;
+            let mut keeper = Keeper::new(self.engine, run, *lr);
             let resume = keeper.resume()?;
             let threads = self.engine.threads;
             let outcome = prepared.train(config, *lr, threads, resume, &mut keeper)?;
@@ -338,14 +338,14 @@ struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    fn new(engine: &Engine<'a>, run: &Planned, lr: f64) -> anyhow::Result<Self> {
+    fn new(engine: &Engine<'a>, run: &Planned, lr: f64) -> Self {
         let folder = engine.store.work(&run.id);
-        Ok(Self {
+        Self {
             path: folder.join(format!("lr-{lr}.safetensors")),
             folder,
             kept: Instant::now(),
             interrupted: engine.interrupted,
-        })
+        }
     }
 
     fn resume(&self) -> anyhow::Result<Option<State>> {

@@ -19,8 +19,9 @@ pub struct Section {
     pub table: Option<Table>,
     /// What is said below it, one point each.
     pub notes: Vec<String>,
-    /// Figures as SVG, each an `svg` element. They become part of one page, so that ids used in them must
-    /// differ, and should bring their own colours for a dark page. Markdown leaves them out.
+    /// Figures as SVG documents, or as HTML of their own ([`crate::chart::Figure::to_html`], whose panels
+    /// wrap on a phone). They become part of one page, so that ids used in them must differ, and should bring
+    /// their own colours for a dark page. Markdown leaves them out.
     pub figures: Vec<String>,
 }
 
@@ -74,7 +75,7 @@ impl Section {
             html.push_str("</ul>\n");
         }
         for figure in &self.figures {
-            let _ = writeln!(html, "<figure>\n{}\n</figure>", svg_element(figure));
+            let _ = writeln!(html, "{}", element(figure));
         }
         html + "</section>\n"
     }
@@ -129,8 +130,13 @@ fn inline(text: &str) -> String {
 }
 
 /// The element of an SVG file, without declarations before it.
-fn svg_element(svg: &str) -> &str {
-    svg.find("<svg").map_or(svg, |start| &svg[start..]).trim()
+fn element(figure: &str) -> String {
+    let figure = figure.trim();
+    if figure.starts_with("<figure") {
+        return figure.to_owned();
+    }
+    let svg = figure.find("<svg").map_or(figure, |start| &figure[start..]);
+    format!("<figure>\n{svg}\n</figure>")
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ fn figure(args: &Reproduce, slug: &str, title: &str, drawn: &Drawn) -> anyhow::R
         .iter()
         .map(|lack| format!("missing: {lack}"))
         .collect();
-    section.figures.push(svg);
+    section.figures.push(drawn.figure.to_html());
     Ok(section)
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn submit(
     let program = std::env::current_exe().context("finding this program")?;
     let folder = out.join("slurm");
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let plan_file = unused(folder.join("plan.jsonl"));
+    let plan_file = unused(&folder.join("plan.jsonl"));
     let script = Script {
         slurm,
         n_tasks,
@@ -81,8 +81,8 @@ pub(crate) fn submit(
 }
 
 /// `plan.jsonl`, `plan-2.jsonl`, …: the first that is not there.
-fn unused(path: PathBuf) -> PathBuf {
-    let mut free = path.clone();
+fn unused(path: &Path) -> PathBuf {
+    let mut free = path.to_owned();
     let mut n = 2;
     while free.exists() {
         free = path.with_file_name(format!("plan-{n}.jsonl"));
@@ -169,8 +169,8 @@ mod tests {
     fn plans_do_not_overwrite_each_other() {
         let folder = tempfile::tempdir().unwrap();
         let first = folder.path().join("plan.jsonl");
-        assert_eq!(unused(first.clone()), first);
+        assert_eq!(unused(&first), first);
         std::fs::write(&first, "").unwrap();
-        assert_eq!(unused(first), folder.path().join("plan-2.jsonl"));
+        assert_eq!(unused(&first), folder.path().join("plan-2.jsonl"));
     }
 }

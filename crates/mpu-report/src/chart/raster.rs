@@ -43,7 +43,9 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
         fontdb: Arc::new(fonts),
         ..usvg::Options::default()
     };
-    let tree = usvg::Tree::from_str(svg, &options).map_err(|e| PngError::Svg(e.to_string()))?;
+    // The dark colours are for screens, and the reader of styles would warn of them.
+    let light = without_dark(svg);
+    let tree = usvg::Tree::from_str(&light, &options).map_err(|e| PngError::Svg(e.to_string()))?;
     let (width, height) = (
         (tree.size().width() * scale).ceil(),
         (tree.size().height() * scale).ceil(),
@@ -58,4 +60,38 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     pixmap
         .encode_png()
         .map_err(|e| PngError::Encode(e.to_string()))
+}
+
+/// A drawing without the rules that stand in `@media` blocks.
+fn without_dark(svg: &str) -> String {
+    let mut light = String::with_capacity(svg.len());
+    let mut rest = svg;
+    while let Some((before, block)) = rest.split_once("@media") {
+        light.push_str(before);
+        let mut depth = 0;
+        let end = block.char_indices().find_map(|(at, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => {
+                    depth -= 1;
+                    return (depth == 0).then_some(at + 1);
+                }
+                _ => {}
+            }
+            None
+        });
+        rest = end.map_or("", |end| &block[end..]);
+    }
+    light + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_blocks_are_cut_out_whole() {
+        let css = "a{x:1}@media (dark) { a{x:2} b{y:3} }b{y:4}@media m{}c";
+        assert_eq!(without_dark(css), "a{x:1}b{y:4}c");
+    }
 }
