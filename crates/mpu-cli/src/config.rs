@@ -56,6 +56,10 @@ pub(crate) struct DataConfig {
     pub(crate) validation_share: f64,
     /// The seed of the split, apart from the run's: runs with other seeds share their data.
     pub(crate) split_seed: u64,
+    /// What is added to the pool's priors before they are handed to the estimator, for all `k` classes: wrong
+    /// priors on purpose. Sums to zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) prior_shift: Option<Vec<f64>>,
     /// Keep at most so many training rows and as many test rows, the first of each class in
     /// proportion: for quick trials, and marked in every result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,6 +120,7 @@ impl Default for DataConfig {
             unlabeled_fraction: None,
             validation_share: 0.0,
             split_seed: 42,
+            prior_shift: None,
             max_rows: None,
             scaling: None,
         }
@@ -171,6 +176,13 @@ impl RunConfig {
                     "a sweep chooses by held-out rows: data.validation-share must be above 0\nhint: --set data.validation-share=0.1"
                 );
             }
+        }
+        if let Some(shift) = &self.data.prior_shift {
+            let (found, needed) = (shift.len(), self.data.classes.get());
+            anyhow::ensure!(
+                found == needed,
+                "data.prior-shift has {found} entries: one for each of the {needed} classes is needed"
+            );
         }
         self.train.check()?;
         self.model_spec()?;

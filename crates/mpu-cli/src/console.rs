@@ -1,10 +1,24 @@
 //! Progress on standard error, drawn only where a person looks.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mpu_data::source::progress::Progress;
+
+/// True once Ctrl-C was pressed or the system asked to end. Listens from the first call on.
+pub(crate) fn interrupts() -> anyhow::Result<&'static AtomicBool> {
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    static LISTENING: OnceLock<Result<(), String>> = OnceLock::new();
+    let listening = LISTENING.get_or_init(|| {
+        ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::SeqCst)).map_err(|e| e.to_string())
+    });
+    if let Err(reason) = listening {
+        anyhow::bail!("listening to Ctrl-C: {reason}");
+    }
+    Ok(&INTERRUPTED)
+}
 
 /// A bar of steps with a message, a rate and the time left.
 pub(crate) fn bar(length: u64, unit: &str) -> ProgressBar {

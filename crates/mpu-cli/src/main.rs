@@ -14,6 +14,7 @@ mod commands;
 mod config;
 mod console;
 mod files;
+mod misspecification;
 mod plan;
 mod reproduction;
 mod run_folder;

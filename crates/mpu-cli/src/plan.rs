@@ -115,7 +115,7 @@ pub(crate) fn write(path: &Path, runs: &[Planned]) -> anyhow::Result<()> {
 }
 
 /// Keys whose value is a list by nature; a list of lists multiplies there.
-const LISTS: [&str; 2] = ["hidden", "lrs"];
+const LISTS: [&str; 3] = ["hidden", "lrs", "prior-shift"];
 
 /// Every combination of the values in lists. Later keys vary fastest.
 fn expand(table: toml::Table) -> Vec<toml::Table> {

@@ -8,11 +8,12 @@ use mpu_train::Selection;
 
 use crate::args::runs::{Artefact, Rate, Reproduce, What};
 use crate::config::{DataConfig, RunConfig, SweepConfig};
+use crate::misspecification;
 use crate::plan::Planned;
 
 /// The paper's number of seeds and epochs.
-pub(crate) const SEEDS: u64 = 5;
-pub(crate) const EPOCHS: usize = 100;
+const SEEDS: u64 = 5;
+const EPOCHS: usize = 100;
 
 /// The learning rates of the paper's sweep.
 const RATES: [f64; 4] = [1e-3, 5e-4, 1e-5, 1e-6];
@@ -41,6 +42,14 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
+    /// What the flags say.
+    pub(crate) fn of(args: &Reproduce) -> Self {
+        Self {
+            rate: args.lr,
+            quick: args.quick,
+        }
+    }
+
     /// The run of a cell: the paper's settings, learning rates as in the authors' script.
     pub(crate) fn config(self, cell: &Cell, epochs: usize, seed: u64) -> anyhow::Result<RunConfig> {
         let mut config = RunConfig {
@@ -94,6 +103,23 @@ impl Setting {
     }
 }
 
+/// Whether the user asked for a cell.
+pub(crate) fn asked(args: &Reproduce, cell: &Cell) -> bool {
+    (args.datasets.is_empty() || args.datasets.contains(&cell.dataset))
+        && (args.methods.is_empty() || args.methods.contains(&cell.method))
+}
+
+/// How many seeds, 1 being the first.
+pub(crate) fn seeds(args: &Reproduce) -> u64 {
+    args.seeds.unwrap_or(if args.quick { 1 } else { SEEDS })
+}
+
+/// How many epochs.
+pub(crate) fn epochs(args: &Reproduce) -> usize {
+    args.epochs
+        .unwrap_or(if args.quick { QUICK_EPOCHS } else { EPOCHS })
+}
+
 /// Every run that the artefacts asked for need.
 pub(crate) fn runs(args: &Reproduce) -> anyhow::Result<Vec<Planned>> {
     let setting = Setting {
@@ -105,10 +131,7 @@ pub(crate) fn runs(args: &Reproduce) -> anyhow::Result<Vec<Planned>> {
         .epochs
         .unwrap_or(if args.quick { QUICK_EPOCHS } else { EPOCHS });
     let mut configs = Vec::new();
-    let wanted = |cell: &&Cell| {
-        (args.datasets.is_empty() || args.datasets.contains(&cell.dataset))
-            && (args.methods.is_empty() || args.methods.contains(&cell.method))
-    };
+    let wanted = |cell: &&Cell| asked(args, cell);
     for artefact in artefacts(args) {
         for cell in cells(artefact, args.quick)?.iter().filter(wanted) {
             for seed in 1..=seeds {
@@ -126,7 +149,7 @@ pub(crate) fn runs(args: &Reproduce) -> anyhow::Result<Vec<Planned>> {
 pub(crate) fn artefacts(args: &Reproduce) -> Vec<Artefact> {
     use Artefact as A;
     let tables = [A::Table1, A::Table2, A::Table3, A::Losses, A::MacroF1];
-    let figures = [A::Figure1, A::Figure2, A::Figure4];
+    let figures = [A::Figure1, A::Figure2, A::Figure3, A::Figure4];
     let all: Vec<Artefact> = match args.what {
         What::Tables => tables.to_vec(),
         What::Figures => figures.to_vec(),
@@ -177,7 +200,11 @@ fn cells(artefact: Artefact, quick: bool) -> anyhow::Result<Vec<Cell>> {
             }
             Ok(cells)
         }
-        Artefact::Figure3 => Ok(Vec::new()),
+        // The runs with the true priors; those with wrong ones follow from them.
+        Artefact::Figure3 => misspecification::CLASSES
+            .map(|k| cell(misspecification::DATASET, k, misspecification::PRIOR, ours))
+            .into_iter()
+            .collect(),
         Artefact::Figure4 => Ok(vec![cell(DatasetId::Mnist, 4, 0.2, ours)?]),
     }
 }

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
+use mpu_data::MpuLabel;
 use mpu_data::dataset::TrainTest;
 use mpu_data::source::content::sha256;
 use mpu_data::source::resolve::Locations;
 use mpu_report::store::{Failure, Store};
 use mpu_report::{Curves, Heat, Record, RunKey, Scores};
+use mpu_risk::bounds::loss_gap;
 use mpu_train::{Control, Event, Judged, Observer, Outcome, State, answers, model_to_bytes};
 
 use crate::config::RunConfig;
@@ -248,6 +250,7 @@ impl Worker<'_> {
                 recall: share(last.test_recall),
                 f1: share(last.test_f1),
             },
+            prior_gaps: self.prior_gaps(run, prepared, outcome, lr)?,
             curves: Some(Curves {
                 train_loss: column(|m| m.loss),
                 test_loss: column(|m| m.test_loss.unwrap_or(f64::NAN)),
@@ -256,6 +259,33 @@ impl Worker<'_> {
             }),
             heat: Some(heat(&scores, test, config.data.classes.get())),
         })
+    }
+
+    /// `b_i` of the observed classes, from the scores of their labelled training rows.
+    fn prior_gaps(
+        &self,
+        run: &Planned,
+        prepared: &Prepared,
+        outcome: &Outcome,
+        lr: f64,
+    ) -> anyhow::Result<Vec<f64>> {
+        let config = &run.config;
+        let classes = config.data.classes;
+        let train = prepared.problem.train();
+        let rows: Vec<usize> = (0..train.labels.len())
+            .filter(|&row| train.labels[row] != MpuLabel::Unlabeled)
+            .collect();
+        let scores = prepared
+            .run(config, lr, self.engine.threads)?
+            .predict(&outcome.state.params, train.features.select(&rows).values())?;
+        let mut margins = vec![Vec::new(); classes.n_observed()];
+        for (&row, scores) in rows.iter().zip(scores.chunks(classes.get())) {
+            if let MpuLabel::Labeled(class) = train.labels[row] {
+                margins[class].push(f64::from(scores[class]));
+            }
+        }
+        let gap = |margins: &Vec<f64>| Ok(round(loss_gap(&config.loss, margins)?));
+        margins.iter().map(gap).collect()
     }
 }
 

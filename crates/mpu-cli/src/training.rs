@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use mpu_data::dataset::TrainTest;
 use mpu_data::source::load::{LoadOptions, load};
 use mpu_data::source::resolve::Locations;
-use mpu_data::{Scaler, Seed, Split};
+use mpu_data::{Priors, Scaler, Seed, Split};
 use mpu_models::Threads;
 use mpu_risk::Estimator;
 use mpu_train::{EpochMetrics, Observer, Outcome, Problem, Run, RunError, State};
@@ -54,10 +54,25 @@ impl Prepared {
         })
     }
 
+    /// The priors that the estimator is told: the pool's, or wrong ones on purpose.
+    pub(crate) fn priors(&self, config: &RunConfig) -> anyhow::Result<Priors> {
+        let priors = self.problem.priors();
+        let Some(shift) = &config.data.prior_shift else {
+            return Ok(priors.clone());
+        };
+        let moved = priors
+            .as_slice()
+            .iter()
+            .zip(shift)
+            .map(|(pi, delta)| pi + delta);
+        // A prior that a shift takes away in full may end below zero by rounding.
+        let moved = moved.map(|pi| if pi.abs() < 1e-9 { 0.0 } else { pi });
+        Priors::new(moved.collect()).context("data.prior-shift")
+    }
+
     /// The run of a configuration at one learning rate.
     pub(crate) fn run(&self, config: &RunConfig, lr: f64, threads: usize) -> anyhow::Result<Run> {
-        let mut estimator =
-            Estimator::new(config.method, config.loss, self.problem.priors().clone());
+        let mut estimator = Estimator::new(config.method, config.loss, self.priors(config)?);
         if let Some(placement) = config.placement {
             estimator = estimator.with_placement(placement);
         }

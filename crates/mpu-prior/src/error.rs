@@ -34,4 +34,13 @@ pub enum Error {
         /// How many classes there are.
         needed: usize,
     },
+
+    /// A shift of priors that is negative or larger than there is room for.
+    #[error("a shift of size {size}: it must be a number from 0 to at most {largest}")]
+    ShiftSize {
+        /// The size asked for.
+        size: f64,
+        /// The largest that leaves every prior between 0 and 1.
+        largest: f64,
+    },
 }

@@ -1,7 +1,8 @@
 //! Class-prior estimation for multi-class positive-unlabeled learning.
 //!
 //! So far this crate holds the set of admissible priors and the exact projection onto it, on which
-//! the point estimate of the paper's step 2 rests; the estimators follow.
+//! the point estimate of the paper's step 2 rests, and shifts of priors for the study of wrong ones
+//! ([`perturb`]); the estimators follow.
 //!
 //! ```
 //! use mpu_prior::FeasibleSet;
@@ -14,6 +15,7 @@
 //! ```
 
 mod error;
+pub mod perturb;
 pub mod simplex;
 
 pub use error::{Error, Result};

@@ -101,6 +101,10 @@ pub struct Record {
     pub model_sha256: String,
     /// How good it is.
     pub scores: Scores,
+    /// `b_i` of the observed classes on their labelled training rows: by how much their risks move with
+    /// their priors. Used by the study of wrong priors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prior_gaps: Vec<f64>,
     /// Every epoch; left out of bundles where no figure needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curves: Option<Curves>,
@@ -152,6 +156,7 @@ pub(crate) mod tests {
                 recall: accuracy,
                 f1: accuracy,
             },
+            prior_gaps: Vec::new(),
             curves: None,
             heat: None,
         }

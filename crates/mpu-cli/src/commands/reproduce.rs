@@ -6,13 +6,14 @@ use std::fmt::Write as _;
 use mpu_data::DatasetId;
 use mpu_data::source::resolve::{Locations, Network, status};
 use mpu_report::artefact::{self, Context};
-use mpu_report::figures::{Drawn, HeatMaps, PriorSweep, TrainingCurves};
+use mpu_report::figures::{Drawn, HeatMaps, Misspecification, PriorSweep, TrainingCurves};
 use mpu_report::store::{Store, bundle};
 use mpu_report::{Record, Section};
 
 use crate::args::runs::{Artefact, EngineKind, Pack, Reproduce};
 use crate::commands::{Answer, losses, runs, submit};
 use crate::files;
+use crate::misspecification::Study;
 use crate::plan::Planned;
 use crate::reproduction::{self, Setting};
 
@@ -29,11 +30,19 @@ pub(crate) fn run(args: &Reproduce) -> anyhow::Result<Answer> {
             let answer = submit::submit(&args.out, &here, &args.slurm, &args.place)?;
             return Ok(answer);
         }
-        let (tally, before) = runs::make(&args.out, &here, &args.local, &locations)?;
+        let (mut tally, before) = runs::make(&args.out, &here, &args.local, &locations)?;
+        // Which wrong priors are worst is known only when the runs with the true ones are there.
+        let study = Study::of(args, &Store::read_only(&args.out).records()?)?;
+        let shifted = study.runs();
+        let more = runs::make(&args.out, &shifted, &args.local, &locations)?;
+        let before = before + more.1;
+        tally.trained += more.0.trained;
+        tally.failed += more.0.failed;
+        let n_needed = here.len() + away.len() + shifted.len();
         writeln!(
             text,
             "runs: {} needed, {before} were there, {} trained, {} failed, {} not possible here",
-            here.len() + away.len(),
+            n_needed,
             tally.trained,
             tally.failed,
             away.len()
@@ -48,12 +57,10 @@ pub(crate) fn run(args: &Reproduce) -> anyhow::Result<Answer> {
 
 /// Writes every document and figure from the records of the store; gives the tables that were asked for.
 fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::Result<String> {
-    let setting = Setting {
-        rate: args.lr,
-        quick: args.quick,
-    };
-    let records: Vec<Record> = Store::read_only(&args.out)
-        .records()?
+    let setting = Setting::of(args);
+    let stored = Store::read_only(&args.out).records()?;
+    let study = Study::of(args, &stored)?.figure(&stored)?;
+    let records: Vec<Record> = stored
         .into_values()
         .filter(|record| setting.owns(record))
         .collect();
@@ -61,7 +68,12 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
     let mut further = Vec::new();
     for (artefact, slug, title) in FIGURES {
         if wanted.contains(&artefact) {
-            further.push(figure(args, slug, title, &draw(artefact, &records))?);
+            further.push(figure(
+                args,
+                slug,
+                title,
+                &draw(artefact, &records, &study),
+            )?);
         }
     }
     let how = absent
@@ -90,8 +102,8 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
     Ok(text)
 }
 
-/// The figures that are drawn from records alone.
-const FIGURES: [(Artefact, &str, &str); 3] = [
+/// The figures.
+const FIGURES: [(Artefact, &str, &str); 4] = [
     (
         Artefact::Figure1,
         "figure1",
@@ -102,6 +114,7 @@ const FIGURES: [(Artefact, &str, &str); 3] = [
         "figure2",
         "Figure 2: scores against the prior of the negative class",
     ),
+    (Artefact::Figure3, "figure3", "Figure 3: wrong priors"),
     (
         Artefact::Figure4,
         "figure4",
@@ -109,8 +122,9 @@ const FIGURES: [(Artefact, &str, &str); 3] = [
     ),
 ];
 
-fn draw(artefact: Artefact, records: &[Record]) -> Drawn {
+fn draw(artefact: Artefact, records: &[Record], study: &Misspecification) -> Drawn {
     match artefact {
+        Artefact::Figure3 => study.draw(),
         Artefact::Figure1 => TrainingCurves::default().draw(records),
         Artefact::Figure2 => PriorSweep::default().draw(records),
         _ => HeatMaps::default().draw(records),

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
 use mpu_data::source::resolve::Locations;
@@ -14,6 +13,7 @@ use serde::Serialize;
 
 use crate::args::runs::{Collect, Local, Plan, Run, Shard, Status};
 use crate::commands::Answer;
+use crate::console::interrupts;
 use crate::plan::{self, Planned};
 use crate::runner::{Engine, Tally};
 
@@ -86,10 +86,7 @@ pub(crate) fn make(
     let store = Store::open(out)?;
     let missing = missing(&store, runs, local.retry_failed)?;
     let before = runs.len() - missing.len();
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst))
-        .context("listening to Ctrl-C")?;
+    let interrupted = interrupts()?;
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     let jobs = local
         .jobs
@@ -99,7 +96,7 @@ pub(crate) fn make(
         locations,
         jobs,
         threads: local.threads,
-        interrupted: &interrupted,
+        interrupted,
     };
     let tally = engine.run(&missing)?;
     if interrupted.load(Ordering::SeqCst) {

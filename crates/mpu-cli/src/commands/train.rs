@@ -1,7 +1,6 @@
 //! `mpu-cli train`: from a configuration to a run folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -14,7 +13,7 @@ use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome, State};
 use crate::args;
 use crate::commands::Answer;
 use crate::config::RunConfig;
-use crate::console::bar;
+use crate::console::{bar, interrupts};
 use crate::files;
 use crate::run_folder::{ModelCard, RunFolder, Summary, SweepRow};
 use crate::training::{Prepared, chosen};
@@ -28,10 +27,7 @@ pub(crate) struct Interrupted {
 }
 
 pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst))
-        .context("listening to Ctrl-C")?;
+    let interrupted = interrupts()?;
     let threads = args.threads.unwrap_or_else(|| {
         std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
     });
@@ -47,7 +43,7 @@ struct Session<'a> {
     folder: RunFolder,
     prepared: Prepared,
     threads: usize,
-    interrupted: Arc<AtomicBool>,
+    interrupted: &'static AtomicBool,
     started: Instant,
 }
 
@@ -55,7 +51,7 @@ impl<'a> Session<'a> {
     fn start(
         args: &'a args::Train,
         threads: usize,
-        interrupted: Arc<AtomicBool>,
+        interrupted: &'static AtomicBool,
     ) -> anyhow::Result<Self> {
         let (config, resumed) = match &args.resume {
             Some(path) => {
@@ -138,7 +134,7 @@ impl<'a> Session<'a> {
             folder,
             bar: ProgressBar::hidden(),
             tensorboard,
-            interrupted: &self.interrupted,
+            interrupted: self.interrupted,
         };
         let outcome = self
             .prepared

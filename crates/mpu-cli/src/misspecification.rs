@@ -1,0 +1,260 @@
+//! Figure 3: what wrong priors do. Runs with the true priors tell which shift is worst; runs with shifted
+//! priors tell what it costs.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use mpu_data::{ClassCount, DatasetId, Priors};
+use mpu_loss::Loss;
+use mpu_prior::perturb;
+use mpu_report::figures::{
+    Bandwidth, BoundCurves, Misspecification, PerturbedScores, Scheme, ShiftedScore,
+};
+use mpu_report::{Record, stats};
+use mpu_risk::bounds::{Constants, misspecified_excess_bound, prior_bias};
+use mpu_risk::{Correction, Method};
+
+use crate::args::runs::{Artefact, Reproduce};
+use crate::plan::{self, Planned};
+use crate::reproduction::{Cell, Setting, artefacts, asked, epochs, seeds};
+
+/// Where the paper looks.
+pub(crate) const DATASET: DatasetId = DatasetId::FashionMnist;
+pub(crate) const CLASSES: [usize; 3] = [4, 6, 8];
+pub(crate) const PRIOR: f64 = 0.5;
+
+/// `‖Δ‖₁` of the shifts.
+const SIZES: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
+/// Allowed drops of macro-F1 in points.
+const DROPS: [f64; 3] = [1.0, 2.0, 5.0];
+/// The paper averages three runs.
+const SEEDS: u64 = 3;
+
+/// A run with wrong priors and what made them wrong.
+struct Shifted {
+    classes: usize,
+    scheme: Scheme,
+    size: f64,
+    shift: Vec<f64>,
+    run: Planned,
+}
+
+/// The study, as far as the records go.
+pub(crate) struct Study {
+    shifted: Vec<Shifted>,
+    /// The runs with the true priors, by their number of classes.
+    base: BTreeMap<usize, Vec<Planned>>,
+    /// `b_i`, mean over the runs with the true priors.
+    gaps: BTreeMap<usize, Vec<f64>>,
+}
+
+impl Study {
+    /// What follows from the records of the runs with the true priors.
+    pub(crate) fn of(args: &Reproduce, records: &BTreeMap<String, Record>) -> anyhow::Result<Self> {
+        let mut study = Self {
+            shifted: Vec::new(),
+            base: BTreeMap::new(),
+            gaps: BTreeMap::new(),
+        };
+        let setting = Setting::of(args);
+        let seeds = 1..=seeds(args).min(SEEDS);
+        for classes in CLASSES {
+            let cell = Cell {
+                dataset: DATASET,
+                classes: ClassCount::new(classes)?,
+                prior: PRIOR,
+                method: Method::Csmpu(Correction::Abs),
+                loss: Loss::default(),
+            };
+            if !artefacts(args).contains(&Artefact::Figure3) || !asked(args, &cell) {
+                continue;
+            }
+            let base = seeds
+                .clone()
+                .map(|seed| setting.config(&cell, epochs(args), seed));
+            let base = plan::distinct(base.collect::<anyhow::Result<Vec<_>>>()?)?;
+            let found: Vec<&Record> = base.iter().filter_map(|r| records.get(&r.id)).collect();
+            let all = found.len() == base.len();
+            if let Some(gaps) = mean_gaps(&found).filter(|_| all) {
+                // The pool is drawn so that observed classes have equal shares.
+                let share = (1.0 - PRIOR) / (classes - 1) as f64;
+                let priors = Priors::from_observed(&vec![share; classes - 1])?;
+                for (scheme, size) in Scheme::ALL
+                    .iter()
+                    .flat_map(|s| SIZES.map(|size| (*s, size)))
+                {
+                    let shift = match scheme {
+                        Scheme::ScalarLast => perturb::scalar_last(&priors, size)?,
+                        Scheme::Adversarial => perturb::adversarial(&priors, size, &gaps)?,
+                    };
+                    for run in &base {
+                        let mut config = run.config.clone();
+                        config.data.prior_shift = Some(shift.clone());
+                        study.shifted.push(Shifted {
+                            classes,
+                            scheme,
+                            size,
+                            shift: shift.clone(),
+                            run: Planned::new(config.completed()?)?,
+                        });
+                    }
+                }
+                study.gaps.insert(classes, gaps);
+            }
+            study.base.insert(classes, base);
+        }
+        Ok(study)
+    }
+
+    /// The runs with wrong priors.
+    pub(crate) fn runs(&self) -> Vec<Planned> {
+        self.shifted
+            .iter()
+            .map(|shifted| shifted.run.clone())
+            .collect()
+    }
+
+    /// The figure, from the runs whose records are there.
+    pub(crate) fn figure(
+        &self,
+        records: &BTreeMap<String, Record>,
+    ) -> anyhow::Result<Misspecification> {
+        let f1 = |run: &Planned| records.get(&run.id).map(|record| record.scores.f1);
+        let mut figure = Misspecification::default();
+        for (&classes, base) in &self.base {
+            let true_f1: Option<Vec<f64>> = base.iter().map(f1).collect();
+            let (Some(true_f1), Some(gaps)) = (true_f1, self.gaps.get(&classes)) else {
+                continue;
+            };
+            figure.n_seeds = true_f1.len();
+            for scheme in Scheme::ALL {
+                let mut points = vec![(0.0, true_f1.clone())];
+                for size in SIZES {
+                    let here =
+                        |s: &&Shifted| (s.classes, s.scheme, s.size) == (classes, scheme, size);
+                    let scores: Option<Vec<f64>> = self
+                        .shifted
+                        .iter()
+                        .filter(here)
+                        .map(|s| f1(&s.run))
+                        .collect();
+                    if let Some(scores) = scores.filter(|scores| !scores.is_empty()) {
+                        points.push((size, scores));
+                    }
+                }
+                for drop in DROPS {
+                    figure
+                        .bandwidths
+                        .push(bandwidth(classes, scheme, drop, &points));
+                }
+                let point = |(delta, scores): &(f64, Vec<f64>)| ShiftedScore {
+                    delta: *delta,
+                    f1: stats::mean(scores).unwrap_or(f64::NAN),
+                    std: stats::std_dev(scores),
+                };
+                figure.scores.push(PerturbedScores {
+                    classes,
+                    scheme,
+                    points: points.iter().map(point).collect(),
+                });
+            }
+            figure.bounds.push(self.bounds(classes, gaps)?);
+        }
+        Ok(figure)
+    }
+
+    /// The bounds along the adversarial shifts, with equal weights `λ_i = 1/k`.
+    fn bounds(&self, classes: usize, gaps: &[f64]) -> anyhow::Result<BoundCurves> {
+        let weight = 1.0 / classes as f64;
+        let (mut empirical, mut theoretical) = (vec![(0.0, 0.0)], vec![(0.0, 0.0)]);
+        for size in SIZES {
+            let here = |s: &&Shifted| {
+                (s.classes, s.scheme, s.size) == (classes, Scheme::Adversarial, size)
+            };
+            let shifted = self
+                .shifted
+                .iter()
+                .find(here)
+                .context("a shift is missing")?;
+            let bias = gaps
+                .iter()
+                .zip(&shifted.shift)
+                .map(|(b, d)| weight * prior_bias(*d, 0.0, *b));
+            empirical.push((size, bias.sum()));
+            let weights = vec![weight; classes];
+            let bound = misspecified_excess_bound(
+                0.0,
+                &weights,
+                &shifted.shift,
+                &Loss::default(),
+                Constants::Corrected,
+            )?;
+            theoretical.push((size, bound));
+        }
+        Ok(BoundCurves {
+            classes,
+            empirical,
+            theoretical,
+        })
+    }
+}
+
+/// The mean of `b_i` over runs; none if a run has none.
+fn mean_gaps(records: &[&Record]) -> Option<Vec<f64>> {
+    let n = records.first()?.prior_gaps.len();
+    if n == 0 || records.iter().any(|record| record.prior_gaps.len() != n) {
+        return None;
+    }
+    let mean = |class: usize| {
+        let sum: f64 = records.iter().map(|record| record.prior_gaps[class]).sum();
+        sum / records.len() as f64
+    };
+    Some((0..n).map(mean).collect())
+}
+
+/// The largest size up to which macro-F1 has dropped by no more than allowed, for each seed; mean and spread.
+fn bandwidth(classes: usize, scheme: Scheme, drop: f64, points: &[(f64, Vec<f64>)]) -> Bandwidth {
+    let seeds = points
+        .iter()
+        .map(|(_, scores)| scores.len())
+        .min()
+        .unwrap_or(0);
+    let widths: Vec<f64> = (0..seeds)
+        .map(|seed| {
+            let allowed = points[0].1[seed] - drop / 100.0;
+            let kept = points
+                .iter()
+                .take_while(|(_, scores)| scores[seed] >= allowed);
+            kept.map(|(size, _)| *size).fold(0.0, f64::max)
+        })
+        .collect();
+    Bandwidth {
+        classes,
+        scheme,
+        drop,
+        delta: stats::mean(&widths).unwrap_or(0.0),
+        std: stats::std_dev(&widths),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bandwidth_ends_at_the_first_drop_too_deep() {
+        let points = vec![
+            (0.0, vec![0.90, 0.90]),
+            (0.1, vec![0.895, 0.885]),
+            (0.2, vec![0.88, 0.895]),
+            (0.3, vec![0.90, 0.90]),
+        ];
+        let width = bandwidth(4, Scheme::ScalarLast, 1.0, &points);
+        assert!(
+            (width.delta - 0.05).abs() < 1e-12,
+            "0.1 for one seed, 0 for the other"
+        );
+        let wide = bandwidth(4, Scheme::ScalarLast, 5.0, &points);
+        assert!((wide.delta - 0.3).abs() < 1e-12);
+    }
+}
