@@ -156,9 +156,8 @@ mod downloads {
                 } else {
                     &test
                 };
-                Response::new(200, content)
-                    .header("ETag", &format!("\"{}\"", sha256(content)))
-                    .header("X-Repo-Commit", &"a".repeat(40))
+                let etag = format!("\"{}\"", sha256(content));
+                Response::file(request, content, &etag).header("X-Repo-Commit", &"a".repeat(40))
             })
         };
 
