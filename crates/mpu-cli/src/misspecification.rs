@@ -76,9 +76,8 @@ impl Study {
             let found: Vec<&Record> = base.iter().filter_map(|r| records.get(&r.id)).collect();
             let all = found.len() == base.len();
             if let Some(gaps) = mean_gaps(&found).filter(|_| all) {
-                // The pool is drawn so that observed classes have equal shares.
-                let share = (1.0 - PRIOR) / (classes - 1) as f64;
-                let priors = Priors::from_observed(&vec![share; classes - 1])?;
+                // Every seed draws as many rows of each class, so that the pools have the same priors.
+                let priors = Priors::new(found[0].priors.clone())?;
                 for (scheme, size) in Scheme::ALL
                     .iter()
                     .flat_map(|s| SIZES.map(|size| (*s, size)))

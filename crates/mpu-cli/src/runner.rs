@@ -250,6 +250,7 @@ impl Worker<'_> {
                 recall: share(last.test_recall),
                 f1: share(last.test_f1),
             },
+            priors: prepared.problem.priors().as_slice().to_vec(),
             prior_gaps: self.prior_gaps(run, prepared, outcome, lr)?,
             curves: Some(Curves {
                 train_loss: column(|m| m.loss),

@@ -101,6 +101,9 @@ pub struct Record {
     pub model_sha256: String,
     /// How good it is.
     pub scores: Scores,
+    /// The pool's class priors, the negative class last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priors: Vec<f64>,
     /// `b_i` of the observed classes on their labelled training rows: by how much their risks move with
     /// their priors. Used by the study of wrong priors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -156,6 +159,7 @@ pub(crate) mod tests {
                 recall: accuracy,
                 f1: accuracy,
             },
+            priors: Vec::new(),
             prior_gaps: Vec::new(),
             curves: None,
             heat: None,

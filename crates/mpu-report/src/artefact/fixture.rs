@@ -45,6 +45,7 @@ pub(super) fn record(
             recall: accuracy,
             f1: accuracy - 0.01,
         },
+        priors: Vec::new(),
         prior_gaps: Vec::new(),
         curves: None,
         heat: None,

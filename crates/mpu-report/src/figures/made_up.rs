@@ -70,6 +70,7 @@ pub(crate) fn record(dataset: &str, classes: usize, prior: f64, seed: u64) -> Re
             recall: shift(2),
             f1: shift(3),
         },
+        priors: Vec::new(),
         prior_gaps: Vec::new(),
         curves: Some(Curves {
             train_loss: curve(0.9, 0.15 + 0.2 * hard, 0.0, 1),

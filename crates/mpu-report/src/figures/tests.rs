@@ -110,6 +110,7 @@ fn what_is_missing_is_listed_and_said_in_the_drawing() {
         .iter()
         .cloned()
         .map(|r| Record {
+            priors: Vec::new(),
             prior_gaps: Vec::new(),
             curves: None,
             heat: None,
