@@ -21,7 +21,7 @@ const RATES: [f64; 4] = [1e-3, 5e-4, 1e-5, 1e-6];
 /// What is tried in place of all rows when it must be quick.
 const QUICK_ROWS: usize = 1000;
 /// The same for the residual network, which takes many times as long over a row.
-const QUICK_COLOUR_ROWS: usize = 250;
+const QUICK_COLOUR_ROWS: usize = 600;
 const QUICK_EPOCHS: usize = 2;
 /// Of a few rows, batches of 512 would make hardly a step.
 const QUICK_BATCH: usize = 64;

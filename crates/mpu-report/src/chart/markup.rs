@@ -210,8 +210,11 @@ impl Canvas {
         );
     }
 
-    /// A rectangle from its upper left corner, with further attributes as they are.
+    /// A rectangle from its upper left corner, with further attributes as they are; none without an extent.
     pub(super) fn rect(&mut self, (x, y): (f64, f64), (w, h): (f64, f64), attributes: &str) {
+        if num(w) == num(0.0) || num(h) == num(0.0) {
+            return;
+        }
         let _ = writeln!(
             self.out,
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" {attributes}/>",
