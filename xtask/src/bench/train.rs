@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -432,10 +432,14 @@ impl Bench<'_> {
             std::thread::sleep(Duration::from_millis(20));
         };
         if !done.success() {
-            return Ok(
-                "\nPeak memory of a run on MNIST: not measured, the data are not here.\n"
-                    .to_owned(),
-            );
+            let mut reason = String::new();
+            if let Some(mut pipe) = child.stderr.take() {
+                pipe.read_to_string(&mut reason)?;
+            }
+            let first = reason.lines().next().unwrap_or("no reason given");
+            return Ok(format!(
+                "\nPeak memory of a run on MNIST: not measured ({first}).\n"
+            ));
         }
         let Some(peak) = peak else {
             return Ok(

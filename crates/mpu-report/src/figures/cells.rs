@@ -2,6 +2,7 @@
 
 use super::{Lack, Missing};
 use crate::record::{Record, RunKey};
+use crate::stats;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -217,13 +218,8 @@ pub(super) fn note<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>) -> String 
 
 /// The mean, and the sample standard deviation of two values or more.
 pub(super) fn mean_std(values: &[f64]) -> (f64, Option<f64>) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
-    (
-        mean,
-        (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
-    )
+    let mean = stats::mean(values).unwrap_or(f64::NAN);
+    (mean, stats::std_dev(values))
 }
 
 #[cfg(test)]
