@@ -35,6 +35,7 @@
 
 mod batch;
 mod checkpoint;
+mod cross_fit;
 mod device;
 mod engine;
 mod error;
@@ -48,6 +49,7 @@ mod settings;
 mod trainer;
 
 pub use checkpoint::{State, model_from_bytes, model_to_bytes};
+pub use cross_fit::{CrossFit, OutOfFold};
 pub use device::DeviceChoice;
 pub use error::{Error, Result};
 pub use event::{Control, Event, Observer, Unobserved};
