@@ -75,6 +75,16 @@ pub enum Error {
         oracle: bool,
     },
 
+    /// No soft targets for the method that trains on them.
+    #[error(
+        "{method} needs a soft target for every row of the pool\n\
+         hint: add them with `Groups::with_targets`"
+    )]
+    NoTargets {
+        /// The method.
+        method: Method,
+    },
+
     /// The user's costs for a method whose derivation fixes its own.
     #[error(
         "{method} has costs of its own: a cost matrix goes with csmpu-exact-abs, csmpu-exact-nn or csmpu-exact-ure, which are unbiased for any costs"

@@ -5,11 +5,12 @@ use mpu_data::Priors;
 use mpu_loss::{CostMatrix, Logits, Loss, SampleLoss};
 
 use crate::correction::{Correction, Placement};
+use crate::cross_entropy as entropy;
 use crate::error::{Error, Result};
 use crate::estimators;
 use crate::groups::{Groups, mean};
+use crate::likelihood::CaseControl;
 use crate::method::Method;
-use crate::supervised;
 use crate::terms::{Combination, RiskTerms, Sensitivity};
 
 /// An estimated risk on tensors: something to call `backward` on, and its parts.
@@ -129,7 +130,7 @@ impl Estimator {
         let pool = select(scores, groups.pool_rows())?;
 
         let own = match &labeled {
-            Some(logits) => Some(self.own_losses(logits, groups.labeled_classes())?),
+            Some(logits) => Some(self.own_losses(logits, groups)?),
             None => None,
         };
         let as_negative = match &labeled {
@@ -137,7 +138,7 @@ impl Estimator {
             _ => None,
         };
         let unlabeled = match &pool {
-            Some(logits) => Some(self.as_negative(logits)?),
+            Some(logits) => Some(self.pool_losses(logits, groups)?),
             None => None,
         };
         let (terms, slopes) = self.combine(
@@ -179,10 +180,14 @@ impl Estimator {
         }
         let row = |r: usize| &scores[r * k..(r + 1) * k];
         let labeled = || groups.labeled_rows().iter().zip(groups.labeled_classes());
+        let sampled = CaseControl::new(&self.priors, groups);
         let negative_loss = self.negative_loss();
 
         let own: Vec<f64> = labeled()
-            .map(|(&r, &class)| self.loss_of(row(r), class))
+            .map(|(&r, &class)| match self.method {
+                Method::MpuMl => Ok(sampled.labeled(row(r), class)),
+                _ => self.loss_of(row(r), class),
+            })
             .collect::<Result<_>>()?;
         let negative = |rows: &[usize]| -> Result<Vec<f64>> {
             rows.iter()
@@ -194,26 +199,47 @@ impl Estimator {
         } else {
             Vec::new()
         };
-        let unlabeled = negative(groups.pool_rows())?;
+        let pool = || groups.pool_rows().iter().map(|&r| row(r));
+        let targets = || groups.targets().chunks(k);
+        let unlabeled = match self.method {
+            Method::MpuMl => pool().map(|f| sampled.unlabeled(f)).collect(),
+            Method::CsmpuSt => pool()
+                .zip(targets())
+                .map(|(f, t)| entropy::soft_cross_entropy(f, t))
+                .collect(),
+            _ => negative(groups.pool_rows())?,
+        };
         let (terms, slopes) = self.combine(groups, &own, &as_negative, &unlabeled);
         let weights = self.row_weights(groups, &slopes);
 
         let mut gradient = vec![0.0; scores.len()];
         for (n, (&r, &class)) in labeled().enumerate() {
+            let (f, weight) = (row(r), weights.own[n]);
             let into = &mut gradient[r * k..(r + 1) * k];
-            if self.method == Method::Supervised {
-                supervised::add_gradient(row(r), class, weights.own[n], into);
-                continue;
+            match self.method {
+                Method::Supervised | Method::CsmpuSt => {
+                    entropy::add_gradient(f, class, weight, into);
+                }
+                Method::MpuMl => sampled.add_labeled_gradient(f, class, weight, into),
+                _ => self
+                    .labeled_loss()
+                    .add_gradient(&self.loss, f, class, weight, into)?,
             }
-            self.labeled_loss()
-                .add_gradient(&self.loss, row(r), class, weights.own[n], into)?;
             if let Some(&weight) = weights.as_negative.get(n) {
-                negative_loss.add_gradient(&self.loss, row(r), k - 1, weight, into)?;
+                negative_loss.add_gradient(&self.loss, f, k - 1, weight, into)?;
             }
         }
-        for (&r, &weight) in groups.pool_rows().iter().zip(&weights.pool) {
+        for (n, (&r, &weight)) in groups.pool_rows().iter().zip(&weights.pool).enumerate() {
+            let f = row(r);
             let into = &mut gradient[r * k..(r + 1) * k];
-            negative_loss.add_gradient(&self.loss, row(r), k - 1, weight, into)?;
+            match self.method {
+                Method::MpuMl => sampled.add_unlabeled_gradient(f, weight, into),
+                Method::CsmpuSt => {
+                    let target = &groups.targets()[n * k..(n + 1) * k];
+                    entropy::add_soft_gradient(f, target, weight, into);
+                }
+                _ => negative_loss.add_gradient(&self.loss, f, k - 1, weight, into)?,
+            }
         }
         Ok(PlainRisk { terms, gradient })
     }
@@ -227,6 +253,12 @@ impl Estimator {
             return Err(Error::Labels {
                 method: self.method,
                 oracle: groups.is_oracle(),
+            });
+        }
+        let lacks_targets = groups.targets().is_empty() && groups.n_unlabeled() > 0;
+        if self.method == Method::CsmpuSt && lacks_targets {
+            return Err(Error::NoTargets {
+                method: self.method,
             });
         }
         Ok(())
@@ -265,6 +297,8 @@ impl Estimator {
             Method::UreOvr => estimators::ure_ovr(priors),
             Method::Area => estimators::area(priors),
             Method::BiasedSuper => estimators::biased_super(priors),
+            Method::MpuMl => estimators::mpu_ml(priors, groups),
+            Method::CsmpuSt => estimators::csmpu_st(priors),
             // A plain mean over rows is the sum of group means weighted by shares of the batch.
             Method::Supervised => {
                 estimators::csmpu_ref(priors, groups, Correction::Ure, Placement::PerTerm)
@@ -308,25 +342,51 @@ impl Estimator {
     }
 
     /// The loss `L(f, y)` of one row of scores whose true class is known: what the risk is the
-    /// expectation of, for judging on rows with true labels.
+    /// expectation of (cross-entropy, where scores are log-probabilities), for judging on rows with
+    /// true labels.
     pub fn loss_of(&self, scores: &[f64], class: usize) -> Result<f64> {
-        if self.method == Method::Supervised {
-            return Ok(supervised::cross_entropy(scores, class));
+        if self.method.scores_are_log_probabilities() {
+            return Ok(entropy::cross_entropy(scores, class));
         }
         Ok(self.labeled_loss().value(&self.loss, scores, class)?)
     }
 
-    fn own_losses(&self, logits: &Logits, classes: &[usize]) -> Result<Tensor> {
-        if self.method == Method::Supervised {
-            let indices: Vec<u32> = classes.iter().map(|&class| class as u32).collect();
-            return Tensor::new(indices, logits.tensor().device())
-                .and_then(|indices| supervised::cross_entropy_tensor(logits.tensor(), &indices))
-                .map_err(|source| Error::Tensor {
-                    operation: "the cross-entropy",
-                    source,
-                });
+    fn own_losses(&self, logits: &Logits, groups: &Groups) -> Result<Tensor> {
+        let (scores, classes) = (logits.tensor(), groups.labeled_classes());
+        let failed = |source| Error::Tensor {
+            operation: "the losses of labelled rows",
+            source,
+        };
+        match self.method {
+            Method::MpuMl => CaseControl::new(&self.priors, groups)
+                .labeled_tensor(scores, classes)
+                .map_err(failed),
+            Method::Supervised | Method::CsmpuSt => {
+                let indices: Vec<u32> = classes.iter().map(|&class| class as u32).collect();
+                Tensor::new(indices, scores.device())
+                    .and_then(|indices| entropy::cross_entropy_tensor(scores, &indices))
+                    .map_err(failed)
+            }
+            _ => Ok(self.labeled_loss().tensor(&self.loss, logits, classes)?),
         }
-        Ok(self.labeled_loss().tensor(&self.loss, logits, classes)?)
+    }
+
+    fn pool_losses(&self, logits: &Logits, groups: &Groups) -> Result<Tensor> {
+        let scores = logits.tensor();
+        let failed = |source| Error::Tensor {
+            operation: "the losses of the pool",
+            source,
+        };
+        match self.method {
+            Method::MpuMl => CaseControl::new(&self.priors, groups)
+                .unlabeled_tensor(scores)
+                .map_err(failed),
+            Method::CsmpuSt => Tensor::from_slice(groups.targets(), scores.dims(), scores.device())
+                .and_then(|targets| targets.to_dtype(scores.dtype()))
+                .and_then(|targets| entropy::soft_cross_entropy_tensor(scores, &targets))
+                .map_err(failed),
+            _ => self.as_negative(logits),
+        }
     }
 
     fn as_negative(&self, logits: &Logits) -> Result<Tensor> {

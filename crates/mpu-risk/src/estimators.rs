@@ -135,3 +135,25 @@ fn uncorrected(labeled: Vec<f64>) -> Combination {
         outer_correction: Correction::Ure,
     }
 }
+
+/// The case-control likelihood ([`CaseControl`](crate::likelihood::CaseControl)): the mean over all rows. A
+/// class with a prior of 0 is left out.
+pub(crate) fn mpu_ml(priors: &Priors, groups: &Groups) -> Combination {
+    let n = groups.n_rows() as f64;
+    let share = |(&pi, &rows): (&f64, &usize)| if pi > 0.0 { rows as f64 / n } else { 0.0 };
+    let observed = priors.observed().iter().zip(groups.n_labeled());
+    Combination {
+        pool: groups.n_unlabeled() as f64 / n,
+        ..uncorrected(observed.map(share).collect())
+    }
+}
+
+/// The objective of self-training: cross-entropy on labelled rows and on the pool's soft targets `t`.
+///
+/// ```text
+/// R̂(f) = Σ_{i<k} π_i mean_{X_i} CE(f, e_i) + mean_{X_u} CE(f, t)
+/// ```
+#[doc(alias = "eq:risk-csmpu-st")]
+pub(crate) fn csmpu_st(priors: &Priors) -> Combination {
+    uncorrected(priors.observed().to_vec())
+}

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// assert_eq!(groups.n_unlabeled(), 2);
 /// # Ok::<(), mpu_risk::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Groups {
     classes: ClassCount,
     n_rows: usize,
@@ -27,6 +27,8 @@ pub struct Groups {
     /// How many labelled rows each class has: `k-1` entries, or `k` with true labels.
     n_labeled: Vec<usize>,
     oracle: bool,
+    /// Soft targets of the pool's rows, `k` to a row; empty without.
+    targets: Vec<f64>,
 }
 
 impl Groups {
@@ -76,6 +78,32 @@ impl Groups {
         Ok(groups)
     }
 
+    /// Gives the pool's rows, in row order, soft targets: `k` numbers of at least 0 a row that sum to
+    /// one.
+    pub fn with_targets(mut self, targets: Vec<f64>) -> Result<Self> {
+        let k = self.classes.get();
+        let needed = self.pool_rows.len() * k;
+        if targets.len() != needed {
+            return Err(Error::Length {
+                what: "the list of targets",
+                found: targets.len(),
+                needed,
+            });
+        }
+        for row in targets.chunks(k) {
+            let sum: f64 = row.iter().sum();
+            if (sum - 1.0).abs() > 1e-3 || row.iter().any(|t| !(*t >= 0.0)) {
+                return Err(Error::OutOfRange {
+                    what: "the sum of a row's targets",
+                    value: sum,
+                    allowed: "one, of numbers of at least 0",
+                });
+            }
+        }
+        self.targets = targets;
+        Ok(self)
+    }
+
     fn empty(classes: ClassCount, n_rows: usize, n_groups: usize) -> Result<Self> {
         if n_rows == 0 {
             return Err(Error::EmptySample);
@@ -88,6 +116,7 @@ impl Groups {
             pool_rows: Vec::new(),
             n_labeled: vec![0; n_groups],
             oracle: false,
+            targets: Vec::new(),
         })
     }
 
@@ -132,6 +161,11 @@ impl Groups {
 
     pub(crate) fn pool_rows(&self) -> &[usize] {
         &self.pool_rows
+    }
+
+    /// The soft targets of the pool's rows; empty without.
+    pub(crate) fn targets(&self) -> &[f64] {
+        &self.targets
     }
 
     /// The mean of a quantity over the labelled rows of each class; `None` where there is no row.

@@ -58,8 +58,9 @@
 //! Theorem 1 is not exactly unbiased: it exceeds the true risk by [`unbiasedness_gap`], which is zero
 //! only where the top observed score on class-`i` data is always `f_i`. `csmpu-exact-*` is unbiased for
 //! every surrogate and every [`CostMatrix`](mpu_loss::CostMatrix), and its corrected part estimates
-//! `π_k E_k[L_k] ≥ 0`, so that a negative value is certainly wrong. `supervised` sees hidden labels
-//! and is a limit, not a competitor.
+//! `π_k E_k[L_k] ≥ 0`, so that a negative value is certainly wrong. `mpu-ml` is a likelihood, with nothing to
+//! subtract or to correct. `csmpu-st` is the objective of self-training, for rows of the pool with soft
+//! targets ([`Groups::with_targets`]). `supervised` sees hidden labels and is a limit, not a competitor.
 //!
 //! # Without tensors
 //!
@@ -68,13 +69,14 @@
 
 pub mod bounds;
 mod correction;
+mod cross_entropy;
 mod diagnostics;
 mod error;
 mod estimator;
 mod estimators;
 mod groups;
+mod likelihood;
 mod method;
-mod supervised;
 mod terms;
 
 pub use correction::{Correction, Placement};

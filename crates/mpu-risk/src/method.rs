@@ -21,6 +21,8 @@ use crate::error::{Error, Result};
 /// | `ure-ovr` | `Σ π_i (μ_i - ν_i) + μ_u` with the one-versus-rest loss |
 /// | `area` | `μ_u + k/(k-1) Σ π_i μ_i`, the pool with the one-versus-rest loss |
 /// | `biased-super` | `Σ μ_i + μ_u` with the one-versus-rest loss: the pool taken as negative |
+/// | `mpu-ml` | mean of `-log P(s\|x)`, `s` the group a row was drawn from: case-control likelihood |
+/// | `csmpu-st` | `Σ π_i mean_i CE(e_i) + mean_u CE(t)`, `t` soft targets of the pool: self-training |
 /// | `supervised` | cross-entropy on the true labels: an upper limit, never a competitor |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -37,13 +39,17 @@ pub enum Method {
     Area,
     /// The baseline that takes the whole pool as negative.
     BiasedSuper,
+    /// The case-control multinomial likelihood. Not in the paper.
+    MpuMl,
+    /// Self-training on prior-matched targets of the pool. Not in the paper.
+    CsmpuSt,
     /// Cross-entropy on the true labels of all rows, hidden ones included.
     Supervised,
 }
 
 impl Method {
     /// Every method.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Csmpu(Correction::Abs),
         Self::Csmpu(Correction::Nn),
         Self::Csmpu(Correction::Ure),
@@ -56,6 +62,8 @@ impl Method {
         Self::UreOvr,
         Self::Area,
         Self::BiasedSuper,
+        Self::MpuMl,
+        Self::CsmpuSt,
         Self::Supervised,
     ];
 
@@ -74,6 +82,8 @@ impl Method {
             Self::UreOvr => "ure-ovr",
             Self::Area => "area",
             Self::BiasedSuper => "biased-super",
+            Self::MpuMl => "mpu-ml",
+            Self::CsmpuSt => "csmpu-st",
             Self::Supervised => "supervised",
         }
     }
@@ -82,7 +92,7 @@ impl Method {
     pub fn correction(self) -> Correction {
         match self {
             Self::Csmpu(g) | Self::CsmpuExact(g) | Self::CsmpuRef(g) => g,
-            Self::UreOvr | Self::Area | Self::BiasedSuper | Self::Supervised => Correction::Ure,
+            _ => Correction::Ure,
         }
     }
 
@@ -93,6 +103,12 @@ impl Method {
             Self::Csmpu(_) => Placement::Both,
             _ => Placement::PerTerm,
         }
+    }
+
+    /// Whether scores are logarithms of class probabilities up to a constant of the row, so that their
+    /// softmax means something.
+    pub fn scores_are_log_probabilities(self) -> bool {
+        matches!(self, Self::MpuMl | Self::CsmpuSt | Self::Supervised)
     }
 
     /// Whether the method sees labels that a user of MPU learning does not have.

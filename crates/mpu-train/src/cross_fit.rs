@@ -173,7 +173,8 @@ impl CrossFit {
             threads: Threads::ONE,
         };
         let outcome = run.train(&problem, None, &mut Steps(step));
-        let outcome = outcome.map_err(|(RunError::Run(error) | RunError::Observer(error))| error)?;
+        let outcome =
+            outcome.map_err(|(RunError::Run(error) | RunError::Observer(error))| error)?;
         if !outcome.finished {
             return Ok(None);
         }
@@ -251,12 +252,18 @@ mod tests {
             let n = rows.len() as f64;
             scored.margins[rows].iter().sum::<f64>() / n
         };
-        assert!(mean(60..90) > mean(90..150) + 2.0, "hidden rows of class 0 are found");
+        assert!(
+            mean(60..90) > mean(90..150) + 2.0,
+            "hidden rows of class 0 are found"
+        );
         // Another row in fold 0 must leave the margins of fold 0 alone but for its own.
         let mut other = sample.clone();
         let row = (0..150).find(|&row| scored.folds[row] == 0).unwrap();
         other.features.values_mut()[row] = 40.0;
-        let again = fit.scores(&other, two(), &|| Control::Continue).unwrap().unwrap();
+        let again = fit
+            .scores(&other, two(), &|| Control::Continue)
+            .unwrap()
+            .unwrap();
         for i in (0..150).filter(|&i| scored.folds[i] == 0 && i != row) {
             assert_eq!(scored.margins[i].to_bits(), again.margins[i].to_bits());
         }
@@ -266,7 +273,10 @@ mod tests {
     #[test]
     fn it_can_be_stopped_and_refuses_groups_smaller_than_the_folds() {
         let fit = CrossFit::new(ModelSpec::mlp5(1, 2), 150, Seed(3));
-        assert_eq!(fit.scores(&sample(), two(), &|| Control::Stop).unwrap(), None);
+        assert_eq!(
+            fit.scores(&sample(), two(), &|| Control::Stop).unwrap(),
+            None
+        );
         let few = Sample {
             features: Features::new(vec![0.0; 4], Shape::Vector(1)).unwrap(),
             labels: vec![Labeled(0), Unlabeled, Unlabeled, Unlabeled],

@@ -7,7 +7,7 @@ use mpu_loss::{Form, Loss, Surrogate};
 use mpu_risk::{Correction, Estimator, Groups, Method, Placement};
 use proptest::prelude::*;
 
-use crate::reference::{Lists, ell, objective};
+use crate::reference::{Lists, ell, objective, target};
 
 /// A batch in which every group has at least one row.
 #[derive(Debug, Clone)]
@@ -20,7 +20,11 @@ struct Batch {
 
 impl Batch {
     fn groups(&self) -> Groups {
-        Groups::new(ClassCount::new(self.k).unwrap(), &self.labels).unwrap()
+        let groups = Groups::new(ClassCount::new(self.k).unwrap(), &self.labels).unwrap();
+        let pool = self.rows.iter().zip(&self.labels);
+        let pool = pool.filter(|(_, label)| **label == Unlabeled);
+        let targets = pool.flat_map(|(row, _)| target(row)).collect();
+        groups.with_targets(targets).unwrap()
     }
 
     fn scores(&self) -> Vec<f64> {
@@ -317,6 +321,7 @@ fn a_thousand_classes_and_large_scores_stay_finite() {
         })
         .collect();
     let groups = Groups::new(classes, &labels).unwrap();
+    let groups = groups.with_targets(vec![1e-3; 32 * k]).unwrap();
     let scores: Vec<f32> = (0..64 * k)
         .map(|i| ((i * 37 % 201) as f32) - 100.0)
         .collect();

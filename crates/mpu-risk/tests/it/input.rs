@@ -124,6 +124,23 @@ fn hidden_labels_are_kept_from_methods_that_must_not_see_them() {
 }
 
 #[test]
+fn self_training_needs_targets_that_fit() {
+    let error = estimator(Method::CsmpuSt)
+        .plain(&[0.0; 6], &groups())
+        .unwrap_err();
+    assert!(error.to_string().contains("with_targets"), "{error}");
+    for wrong in [vec![1.0], vec![0.5; 3], vec![2.0, -1.0, 0.0]] {
+        assert!(groups().with_targets(wrong).is_err());
+    }
+    let targeted = groups().with_targets(vec![0.2, 0.3, 0.5]).unwrap();
+    assert!(
+        estimator(Method::CsmpuSt)
+            .plain(&[0.0; 6], &targeted)
+            .is_ok()
+    );
+}
+
+#[test]
 fn costs_go_with_the_exact_risk_only() {
     let costs = CostMatrix::uniform(3).unwrap();
     for method in Method::ALL {

@@ -124,6 +124,38 @@ proptest! {
         }
     }
 
+    /// In the population the likelihood is stationary at the true posterior and higher nowhere near it.
+    #[test]
+    fn the_likelihood_is_highest_at_the_true_posterior(world in worlds(2..=6), step in prop::collection::vec(-0.5f64..0.5, 24)) {
+        let mut world = world;
+        for counts in &mut world.counts {
+            counts.iter_mut().for_each(|count| *count += 1);
+        }
+        for atom in 0..world.atoms.len() {
+            let total: usize = world.counts.iter().map(|counts| counts[atom]).sum();
+            for class in 0..world.k {
+                world.atoms[atom][class] = (world.counts[class][atom] as f64 / total as f64).ln();
+            }
+        }
+        let (scores, groups) = world.sample();
+        let estimator = Estimator::new(Method::MpuMl, Loss::default(), world.priors());
+        let best = estimator.plain(&scores, &groups).unwrap();
+        // The gradient with respect to an atom's scores: summed over the rows at it.
+        for (atom, at) in world.atoms.iter().enumerate() {
+            for class in 0..world.k {
+                let rows = scores.chunks(world.k).zip(best.gradient.chunks(world.k));
+                let slope: f64 = rows.filter(|(f, _)| f == at).map(|(_, g)| g[class]).sum();
+                prop_assert!(slope.abs() < 1e-10, "{} {} {}", atom, class, slope);
+            }
+        }
+        for (atom, scores) in world.atoms.iter_mut().enumerate() {
+            for (class, score) in scores.iter_mut().enumerate() {
+                *score += step[(atom * 6 + class) % 24];
+            }
+        }
+        prop_assert!(world.estimate(Method::MpuMl, Loss::default()) >= best.terms.corrected - 1e-12);
+    }
+
     #[test]
     fn the_exact_risk_is_unbiased_for_every_cost_matrix(world in worlds(2..=5), raw in prop::collection::vec(0.0f64..3.0, 25)) {
         let k = world.k;

@@ -68,6 +68,8 @@ fn g(correction: Correction, x: f64) -> f64 {
 pub(crate) struct Lists {
     pub(crate) labeled: Vec<Vec<Vec<f64>>>,
     pub(crate) pool: Vec<Vec<f64>>,
+    /// Soft targets of the pool's rows.
+    pub(crate) targets: Vec<Vec<f64>>,
 }
 
 impl Lists {
@@ -75,15 +77,30 @@ impl Lists {
         let mut lists = Self {
             labeled: vec![Vec::new(); k - 1],
             pool: Vec::new(),
+            targets: Vec::new(),
         };
         for (row, label) in rows.iter().zip(labels) {
             match *label {
                 MpuLabel::Labeled(class) => lists.labeled[class].push(row.clone()),
-                MpuLabel::Unlabeled => lists.pool.push(row.clone()),
+                MpuLabel::Unlabeled => {
+                    lists.pool.push(row.clone());
+                    lists.targets.push(target(row));
+                }
             }
         }
         lists
     }
+}
+
+/// Any soft target will do; this one depends on the row alone.
+pub(crate) fn target(row: &[f64]) -> Vec<f64> {
+    let weights: Vec<f64> = row.iter().map(|f| 0.1 + f * f).collect();
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / total).collect()
+}
+
+fn log_softmax(f: &[f64], class: usize) -> f64 {
+    f[class] - f.iter().map(|s| s.exp()).sum::<f64>().ln()
 }
 
 fn average(rows: &[Vec<f64>], loss: impl Fn(&[f64]) -> f64) -> f64 {
@@ -166,6 +183,45 @@ pub(crate) fn objective(
             let mut total = average(&lists.pool, |f| ovr_loss(ell, f, negative));
             for i in 0..negative {
                 total += average(&lists.labeled[i], |f| ovr_loss(ell, f, i));
+            }
+            total
+        }
+        Method::MpuMl => {
+            // The probability of a row's group by Bayes' rule, from p_i/p_u = q_i/π_i.
+            let counts: Vec<f64> = lists.labeled.iter().map(|rows| rows.len() as f64).collect();
+            let group = |f: &[f64], s: usize| {
+                let ratio = |i: usize| log_softmax(f, i).exp() / priors[i];
+                let drawn = |s: usize| {
+                    if s == negative {
+                        lists.pool.len() as f64
+                    } else {
+                        counts[s] * ratio(s)
+                    }
+                };
+                drawn(s) / (0..k).map(drawn).sum::<f64>()
+            };
+            let mut total = 0.0;
+            for i in 0..negative {
+                total -= lists.labeled[i]
+                    .iter()
+                    .map(|f| group(f, i).ln())
+                    .sum::<f64>();
+            }
+            total -= lists
+                .pool
+                .iter()
+                .map(|f| group(f, negative).ln())
+                .sum::<f64>();
+            total / n as f64
+        }
+        Method::CsmpuSt => {
+            let mut total = 0.0;
+            for i in 0..negative {
+                total -= priors[i] * average(&lists.labeled[i], |f| log_softmax(f, i));
+            }
+            for (f, t) in lists.pool.iter().zip(&lists.targets) {
+                let entropy: f64 = (0..k).map(|j| t[j] * log_softmax(f, j)).sum();
+                total -= entropy / lists.pool.len() as f64;
             }
             total
         }

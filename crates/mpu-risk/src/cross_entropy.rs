@@ -1,4 +1,5 @@
-//! The supervised limit: cross-entropy on true labels that a user of MPU learning does not have.
+//! Cross-entropy: with true classes (the supervised limit, which sees labels that a user of MPU learning does
+//! not have), and with soft targets (self-training).
 
 use candle_core::{D, Tensor};
 
@@ -39,4 +40,39 @@ pub(crate) fn cross_entropy_tensor(
     let normalizer = shifted.exp()?.sum_keepdim(D::Minus1)?.log()?;
     let own = shifted.gather(&classes.unsqueeze(1)?, 1)?;
     (normalizer - own)?.squeeze(1)
+}
+
+/// The cross-entropy of one row of scores against soft targets `t`, which sum to one.
+///
+/// ```text
+/// -Σ_j t_j log softmax(f)_j = log Σ_j e^{f_j} - Σ_j t_j f_j
+/// ```
+pub(crate) fn soft_cross_entropy(scores: &[f64], targets: &[f64]) -> f64 {
+    let (top, sum) = normalizer(scores);
+    let expected: f64 = scores.iter().zip(targets).map(|(f, t)| t * f).sum();
+    top + sum.ln() - expected
+}
+
+/// Adds `weight · (softmax(f) - t)` to `gradient`.
+pub(crate) fn add_soft_gradient(
+    scores: &[f64],
+    targets: &[f64],
+    weight: f64,
+    gradient: &mut [f64],
+) {
+    let (top, sum) = normalizer(scores);
+    for ((g, f), t) in gradient.iter_mut().zip(scores).zip(targets) {
+        *g += weight * ((f - top).exp() / sum - t);
+    }
+}
+
+/// [`soft_cross_entropy`] of every row, with gradient: a tensor of length `n`.
+pub(crate) fn soft_cross_entropy_tensor(
+    scores: &Tensor,
+    targets: &Tensor,
+) -> candle_core::Result<Tensor> {
+    let top = scores.detach().max_keepdim(D::Minus1)?;
+    let shifted = scores.broadcast_sub(&top)?;
+    let normalizer = shifted.exp()?.sum(D::Minus1)?.log()?;
+    normalizer - (shifted * targets)?.sum(D::Minus1)?
 }
