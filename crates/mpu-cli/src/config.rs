@@ -8,7 +8,7 @@ use mpu_data::{ClassCount, DatasetId, Scaling, Seed, Shape, SplitSpec};
 use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, ResNetSpec};
 use mpu_risk::{Method, Placement};
-use mpu_train::{DeviceChoice, Selection, TrainSettings};
+use mpu_train::{DeviceChoice, Keep, Selection, TrainSettings};
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides the outcome of a run. Unknown keys are refused.
@@ -165,6 +165,19 @@ impl RunConfig {
                 hidden: vec![300; 4],
             },
         });
+        if self.method == Method::CsmpuSt {
+            self.train.self_training.get_or_insert_default();
+        } else if self.train.self_training.is_some() {
+            anyhow::bail!(
+                "train.self-training goes with method csmpu-st, but the method is {}",
+                self.method
+            );
+        }
+        if self.train.keep == Keep::BestRisk && self.data.validation_share == 0.0 {
+            anyhow::bail!(
+                "train.keep = best-risk chooses by held-out rows: data.validation-share must be above 0\nhint: --set data.validation-share=0.1"
+            );
+        }
         if let Some(sweep) = &self.sweep {
             anyhow::ensure!(
                 !sweep.lrs.is_empty(),

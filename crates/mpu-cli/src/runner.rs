@@ -219,9 +219,9 @@ impl Worker<'_> {
         seconds: f64,
     ) -> anyhow::Result<Record> {
         let config = &run.config;
-        let params = &outcome.state.params;
+        let params = outcome.params();
         let history = &outcome.state.history;
-        let last = outcome.last().context("no epoch was trained")?;
+        let last = outcome.reported().context("no epoch was trained")?;
         let test = prepared.problem.test().context("no test rows")?;
         let threads = self.engine.threads;
         let scores = prepared
@@ -278,7 +278,7 @@ impl Worker<'_> {
             .collect();
         let scores = prepared
             .run(config, lr, self.engine.threads)?
-            .predict(&outcome.state.params, train.features.select(&rows).values())?;
+            .predict(outcome.params(), train.features.select(&rows).values())?;
         let mut margins = vec![Vec::new(); classes.n_observed()];
         for (&row, scores) in rows.iter().zip(scores.chunks(classes.get())) {
             if let MpuLabel::Labeled(class) = train.labels[row] {

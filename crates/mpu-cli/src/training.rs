@@ -113,7 +113,7 @@ pub(crate) fn chosen(
 ) -> anyhow::Result<(usize, Vec<EpochMetrics>)> {
     let last: Vec<EpochMetrics> = outcomes
         .iter()
-        .filter_map(|outcome| outcome.last().cloned())
+        .filter_map(|outcome| outcome.reported().cloned())
         .collect();
     let best = sweep.select.best(&last);
     let best = best.context("no run of the sweep can be judged")?;

@@ -19,6 +19,21 @@ pub struct State {
     pub optimizer: OptimState,
     /// The figures of every epoch so far.
     pub history: Vec<EpochMetrics>,
+    /// The averaged targets of the pool's rows, `k` to a row, once self-training has begun.
+    pub targets: Vec<f32>,
+    /// A model of an earlier epoch that is kept beside the current one.
+    pub spare: Option<Spare>,
+}
+
+/// A model of an earlier epoch: the warm-up's, or the best so far on held-out rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spare {
+    /// The epoch after which it was taken, counted from 1.
+    pub epoch: usize,
+    /// Its parameters.
+    pub params: Params,
+    /// Whether it is the run's result in place of the current model.
+    pub in_force: bool,
 }
 
 /// What a checkpoint holds beside its blocks of numbers.
@@ -28,9 +43,17 @@ struct Header {
     spec: ModelSpec,
     step: u64,
     history: Vec<EpochMetrics>,
+    /// Epoch of the spare model, and whether it is in force.
+    #[serde(default)]
+    spare: Option<(usize, bool)>,
 }
 
 impl State {
+    /// Whether self-training failed and the warm-up model took its place.
+    pub fn fell_back(&self) -> bool {
+        !self.targets.is_empty() && self.spare.as_ref().is_some_and(|spare| spare.in_force)
+    }
+
     /// How many epochs have been trained.
     pub fn epochs_done(&self) -> usize {
         self.history.len()
@@ -43,14 +66,25 @@ impl State {
             spec: self.params.spec().clone(),
             step: self.optimizer.step,
             history: self.history.clone(),
+            spare: self
+                .spare
+                .as_ref()
+                .map(|spare| (spare.epoch, spare.in_force)),
         };
         let header = serde_json::to_vec(&header).map_err(checkpoint)?;
-        let blocks = [
+        let mut blocks = vec![
             ("params.trainable", little_endian(self.params.trainable())),
             ("params.buffers", little_endian(self.params.buffers())),
             ("optimizer.first", little_endian(&self.optimizer.first)),
             ("optimizer.second", little_endian(&self.optimizer.second)),
         ];
+        if !self.targets.is_empty() {
+            blocks.push(("pool.targets", little_endian(&self.targets)));
+        }
+        if let Some(Spare { params, .. }) = &self.spare {
+            blocks.push(("spare.trainable", little_endian(params.trainable())));
+            blocks.push(("spare.buffers", little_endian(params.buffers())));
+        }
         let mut views = vec![("header.json", view(Dtype::U8, header.len(), &header)?)];
         for (name, bytes) in &blocks {
             views.push((name, view(Dtype::F32, bytes.len() / 4, bytes)?));
@@ -86,10 +120,28 @@ impl State {
             first: block("optimizer.first")?,
             second: block("optimizer.second")?,
         };
+        let spare = match header.spare {
+            None => None,
+            Some((epoch, in_force)) => Some(Spare {
+                epoch,
+                params: Params::from_blocks(
+                    &header.spec,
+                    block("spare.trainable")?,
+                    block("spare.buffers")?,
+                )?,
+                in_force,
+            }),
+        };
+        let targets = match file.tensor("pool.targets") {
+            Ok(_) => block("pool.targets")?,
+            Err(_) => Vec::new(),
+        };
         Ok(Self {
             params,
             optimizer,
             history: header.history,
+            targets,
+            spare,
         })
     }
 }

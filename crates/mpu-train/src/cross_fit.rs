@@ -180,7 +180,7 @@ impl CrossFit {
         }
         let k = classes.get();
         let own = sample.features.select(&own);
-        let scores = run.predict(&outcome.state.params, own.values())?;
+        let scores = run.predict(outcome.params(), own.values())?;
         let margins = scores.chunks(k).flat_map(|row| {
             let pool = f64::from(row[k - 1]);
             row[..k - 1].iter().map(move |&f| f64::from(f) - pool)

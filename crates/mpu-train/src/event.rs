@@ -33,6 +33,13 @@ pub enum Event<'a> {
     },
     /// An epoch is over and was judged.
     Epoch(&'a EpochMetrics),
+    /// Self-training failed: its mean probabilities left the priors. The warm-up model is the result.
+    FellBack {
+        /// The epoch after which that was seen, counted from 1.
+        epoch: usize,
+        /// The distance between mean probabilities and priors, in total variation.
+        distance: f64,
+    },
     /// A state to resume from: write it down.
     Checkpoint(&'a State),
 }

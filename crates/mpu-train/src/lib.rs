@@ -27,7 +27,7 @@
 //!     threads: Threads::ONE,
 //! };
 //! let outcome = run.train(&problem, None, &mut Unobserved)?;
-//! let scores = run.predict(&outcome.state.params, &[-1.05, 1.05])?;
+//! let scores = run.predict(outcome.params(), &[-1.05, 1.05])?;
 //! assert!(scores[0] > scores[1], "left is the observed class");
 //! assert!(scores[2] < scores[3], "right is negative");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,10 +45,11 @@ mod outcome;
 mod problem;
 mod proxy;
 mod select;
+mod self_training;
 mod settings;
 mod trainer;
 
-pub use checkpoint::{State, model_from_bytes, model_to_bytes};
+pub use checkpoint::{Spare, State, model_from_bytes, model_to_bytes};
 pub use cross_fit::{CrossFit, OutOfFold};
 pub use device::DeviceChoice;
 pub use error::{Error, Result};
@@ -58,5 +59,6 @@ pub use outcome::{EpochMetrics, Outcome};
 pub use problem::{Judged, Problem, Sample};
 pub use proxy::pu_accuracy;
 pub use select::Selection;
-pub use settings::{Batching, Schedule, TrainSettings};
+pub use self_training::SelfTraining;
+pub use settings::{Batching, Keep, Schedule, TrainSettings};
 pub use trainer::{Run, RunError, answers};

@@ -1,5 +1,6 @@
 //! What comes out of a run, as plain values.
 
+use mpu_models::Params;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::State;
@@ -54,8 +55,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The figures of the last epoch, which is what is reported.
-    pub fn last(&self) -> Option<&EpochMetrics> {
-        self.state.history.last()
+    /// The model of the run: of its last epoch, unless an earlier one took its place.
+    pub fn params(&self) -> &Params {
+        match &self.state.spare {
+            Some(spare) if spare.in_force => &spare.params,
+            _ => &self.state.params,
+        }
+    }
+
+    /// The figures of the epoch whose model is the run's, which is what is reported.
+    pub fn reported(&self) -> Option<&EpochMetrics> {
+        match &self.state.spare {
+            Some(spare) if spare.in_force => self.state.history.get(spare.epoch - 1),
+            _ => self.state.history.last(),
+        }
     }
 }

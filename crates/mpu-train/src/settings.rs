@@ -7,6 +7,7 @@ use mpu_models::{Init, OptimSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::self_training::SelfTraining;
 
 /// How rows are put into batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -71,6 +72,39 @@ impl Schedule {
     }
 }
 
+/// Which epoch's model is the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// The last one's: the paper's.
+    #[default]
+    Last,
+    /// That of the epoch with the lowest estimated risk of the validation rows, by the method's own
+    /// objective: early stopping without hidden labels. Needs validation rows.
+    BestRisk,
+}
+
+impl Keep {
+    /// Every way.
+    pub const ALL: [Self; 2] = [Self::Last, Self::BestRisk];
+
+    /// The one name used in files, flags and tables.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Last => "last",
+            Self::BestRisk => "best-risk",
+        }
+    }
+
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for a reference"
+    )]
+    fn is_last(&self) -> bool {
+        *self == Self::Last
+    }
+}
+
 macro_rules! named {
     ($type:ty, $what:literal) => {
         impl fmt::Display for $type {
@@ -97,6 +131,7 @@ macro_rules! named {
 }
 named!(Batching, "batching");
 named!(Schedule, "schedule");
+named!(Keep, "keep");
 
 /// The settings of the training loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,6 +153,12 @@ pub struct TrainSettings {
     pub optimizer: OptimSpec,
     /// Epochs between checkpoints; 0 for none but the last.
     pub checkpoint_every: usize,
+    /// Which epoch's model is the result.
+    #[serde(skip_serializing_if = "Keep::is_last")]
+    pub keep: Keep,
+    /// The constants of self-training, for `csmpu-st` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_training: Option<SelfTraining>,
 }
 
 impl Default for TrainSettings {
@@ -132,6 +173,8 @@ impl Default for TrainSettings {
             init: Init::KaimingNormal,
             optimizer: OptimSpec::ADAM,
             checkpoint_every: 10,
+            keep: Keep::Last,
+            self_training: None,
         }
     }
 }
@@ -158,7 +201,8 @@ impl TrainSettings {
             });
         }
         mpu_models::Optimizer::new(self.optimizer, 1)?;
-        Ok(())
+        self.self_training
+            .map_or(Ok(()), |constants| constants.check(self.epochs))
     }
 }
 

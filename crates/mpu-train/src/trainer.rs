@@ -5,7 +5,7 @@ use mpu_models::{ModelSpec, Optimizer, Params, Threads};
 use mpu_risk::{Estimator, Groups, Method, unbiasedness_gap};
 
 use crate::batch::Batches;
-use crate::checkpoint::State;
+use crate::checkpoint::{Spare, State};
 use crate::device::DeviceChoice;
 use crate::engine::{Engine, Step};
 use crate::error::{Error, Result};
@@ -14,7 +14,8 @@ use crate::metrics::Confusion;
 use crate::outcome::{EpochMetrics, Outcome};
 use crate::problem::{Judged, Problem, Sample};
 use crate::proxy::pu_accuracy;
-use crate::settings::TrainSettings;
+use crate::self_training::{self, SelfTraining};
+use crate::settings::{Keep, TrainSettings};
 
 /// A run: everything that decides its outcome, besides the problem.
 #[derive(Debug, Clone)]
@@ -67,7 +68,7 @@ impl Run {
             },
         )?;
 
-        while control == Control::Continue && progress.state.epochs_done() < epochs {
+        while control == Control::Continue && !progress.is_over() {
             let Some(metrics) = progress.epoch(observer)? else {
                 return Ok(Outcome {
                     state: progress.state,
@@ -75,10 +76,13 @@ impl Run {
                 });
             };
             control = tell(observer, &Event::Epoch(&metrics))?;
+            if let Some(event) = progress.after_epoch(&metrics)? {
+                control = tell(observer, &event)?;
+            }
             let done = progress.state.epochs_done();
             let every = self.settings.checkpoint_every;
             if control == Control::Stop
-                || done == epochs
+                || progress.is_over()
                 || (every > 0 && done.is_multiple_of(every))
             {
                 let after = tell(observer, &Event::Checkpoint(&progress.state))?;
@@ -87,7 +91,7 @@ impl Run {
                 }
             }
         }
-        let finished = progress.state.epochs_done() == epochs;
+        let finished = progress.is_over();
         Ok(Outcome {
             state: progress.state,
             finished,
@@ -101,18 +105,10 @@ impl Run {
         Engine::new(&self.model, params, n_rows, device, self.threads)?.predict(params, rows)
     }
 
-    fn groups(&self, problem: &Problem, rows: &[usize]) -> Result<Groups> {
-        let classes = problem.classes();
-        if self.estimator.method() == Method::Supervised {
-            let oracle = problem.oracle().ok_or(Error::NoOracle)?;
-            let truths: Vec<usize> = rows.iter().map(|&row| oracle[row]).collect();
-            return Ok(Groups::oracle(classes, &truths)?);
-        }
-        let labels: Vec<MpuLabel> = rows
-            .iter()
-            .map(|&row| problem.train().labels[row])
-            .collect();
-        Ok(Groups::batch(classes, &labels)?)
+    /// The constants of self-training, if this run is one.
+    fn self_training(&self) -> Option<SelfTraining> {
+        (self.estimator.method() == Method::CsmpuSt)
+            .then(|| self.settings.self_training.unwrap_or_default())
     }
 }
 
@@ -130,11 +126,33 @@ struct Progress<'a> {
     engine: Engine,
     /// The state after the last whole epoch.
     state: State,
+    /// What is minimised before self-training begins.
+    warm_up: Option<Estimator>,
+    /// The place of each row of the pool among them; none for labelled rows.
+    places: Vec<Option<usize>>,
 }
 
 impl<'a> Progress<'a> {
     fn start(run: &'a Run, problem: &'a Problem, resume: Option<State>) -> Result<Self> {
         run.settings.check()?;
+        let estimator = &run.estimator;
+        let warm_up = run.self_training().map(|constants| {
+            let (loss, priors) = (*estimator.loss(), estimator.priors().clone());
+            constants
+                .check(run.settings.epochs)
+                .map(|()| Estimator::new(constants.warm_up, loss, priors))
+        });
+        let warm_up = warm_up.transpose()?;
+        if run.settings.keep == Keep::BestRisk {
+            let allowed = "last where there are no validation rows, and for csmpu-st";
+            if problem.validation().is_none() || warm_up.is_some() {
+                return Err(Error::Setting {
+                    name: "train.keep",
+                    value: Keep::BestRisk.to_string(),
+                    allowed,
+                });
+            }
+        }
         let (found, needed) = (run.model.inputs(), problem.train().features.shape().len());
         if found != needed || run.model.outputs() != problem.classes().get() {
             let found = format!("{found} inputs and {} outputs", run.model.outputs());
@@ -162,6 +180,8 @@ impl<'a> Progress<'a> {
                 params,
                 optimizer,
                 history: Vec::new(),
+                targets: Vec::new(),
+                spare: None,
             }
         };
         let labels = &problem.train().labels;
@@ -169,12 +189,116 @@ impl<'a> Progress<'a> {
         let max_rows = Batches::max_rows(labels, settings.batching, settings.batch_size);
         let device = run.device.resolve()?;
         let engine = Engine::new(&run.model, &state.params, max_rows, device, run.threads)?;
+        let mut n_pool = 0;
+        let place = |label: &MpuLabel| {
+            (*label == MpuLabel::Unlabeled).then(|| {
+                n_pool += 1;
+                n_pool - 1
+            })
+        };
+        let places = labels.iter().map(place).collect();
         Ok(Self {
             run,
             problem,
             engine,
             state,
+            warm_up,
+            places,
         })
+    }
+
+    /// Whether nothing is left to train.
+    fn is_over(&self) -> bool {
+        self.state.epochs_done() == self.run.settings.epochs || self.state.fell_back()
+    }
+
+    /// What the next epoch minimises.
+    fn estimator(&self) -> &Estimator {
+        match &self.warm_up {
+            Some(warm_up) if self.state.targets.is_empty() => warm_up,
+            _ => &self.run.estimator,
+        }
+    }
+
+    /// What the estimator may know of the rows of a batch.
+    fn groups(&self, rows: &[usize]) -> Result<Groups> {
+        let (problem, method) = (self.problem, self.estimator().method());
+        let classes = problem.classes();
+        if method == Method::Supervised {
+            let oracle = problem.oracle().ok_or(Error::NoOracle)?;
+            let truths: Vec<usize> = rows.iter().map(|&row| oracle[row]).collect();
+            return Ok(Groups::oracle(classes, &truths)?);
+        }
+        let labels: Vec<MpuLabel> = rows
+            .iter()
+            .map(|&row| problem.train().labels[row])
+            .collect();
+        let groups = Groups::batch(classes, &labels)?;
+        if method != Method::CsmpuSt {
+            return Ok(groups);
+        }
+        let k = classes.get();
+        let places = rows.iter().filter_map(|&row| self.places[row]);
+        let targets = places.flat_map(|place| &self.state.targets[place * k..(place + 1) * k]);
+        Ok(groups.with_targets(targets.map(|&t| f64::from(t)).collect())?)
+    }
+
+    /// What follows an epoch: the best model is kept, or the pool's targets move on.
+    fn after_epoch(&mut self, metrics: &EpochMetrics) -> Result<Option<Event<'static>>> {
+        let epoch = metrics.epoch;
+        if self.run.settings.keep == Keep::BestRisk {
+            let risk = |epoch: usize| self.state.history[epoch - 1].validation_risk;
+            let best = self
+                .state
+                .spare
+                .as_ref()
+                .and_then(|spare| risk(spare.epoch));
+            if best.is_none_or(|best| metrics.validation_risk.is_some_and(|risk| risk < best)) {
+                self.keep(epoch, true);
+            }
+        }
+        let Some(constants) = self.run.self_training() else {
+            return Ok(None);
+        };
+        if epoch < constants.warm_up_epochs || epoch == self.run.settings.epochs {
+            return Ok(None);
+        }
+        if epoch == constants.warm_up_epochs {
+            self.keep(epoch, false);
+        }
+        let train = self.problem.train();
+        let is_pool = |&row: &usize| self.places[row].is_some();
+        let rows: Vec<usize> = (0..train.labels.len()).filter(is_pool).collect();
+        let mut scores = Vec::new();
+        for part in rows.chunks(4096) {
+            let features = train.features.select(part);
+            scores.extend(self.engine.predict(&self.state.params, features.values())?);
+        }
+        let priors = self.run.estimator.priors();
+        let matched = self_training::match_priors(&scores, priors);
+        let first = self.state.targets.is_empty();
+        self_training::average(
+            &mut self.state.targets,
+            &matched.targets,
+            constants.momentum,
+        );
+        let distance = matched.distance(priors);
+        // Scores of a warm-up that are no log-probabilities have no mean that could be near the priors.
+        if first || distance <= constants.collapse_distance {
+            return Ok(None);
+        }
+        if let Some(spare) = &mut self.state.spare {
+            spare.in_force = true;
+        }
+        Ok(Some(Event::FellBack { epoch, distance }))
+    }
+
+    fn keep(&mut self, epoch: usize, in_force: bool) {
+        self.state.spare = Some(Spare {
+            epoch,
+            params: self.state.params.clone(),
+            in_force,
+        });
     }
 
     /// One epoch: train, judge, and take the new state. `None` if the observer stopped it midway,
@@ -198,6 +322,7 @@ impl<'a> Progress<'a> {
         let mut params = self.state.params.clone();
         let mut optimizer = Optimizer::resume(settings.optimizer, self.state.optimizer.clone())
             .map_err(Error::from)?;
+        let estimator = self.estimator().clone();
         let mut tally = Tally::default();
         let mut rows = Vec::new();
         for (batch, members) in batches.iter().enumerate() {
@@ -205,7 +330,7 @@ impl<'a> Progress<'a> {
             for &row in members {
                 rows.extend_from_slice(train.features.row(row));
             }
-            let groups = run.groups(problem, members)?;
+            let groups = self.groups(members)?;
             let diverged = |what| Error::Diverged {
                 epoch: epoch + 1,
                 batch: batch + 1,
@@ -214,7 +339,7 @@ impl<'a> Progress<'a> {
             };
             let step = self
                 .engine
-                .step(&mut params, &rows, &run.estimator, &groups)?
+                .step(&mut params, &rows, &estimator, &groups)?
                 .ok_or_else(|| diverged("a score or a gradient is not finite"))?;
             optimizer
                 .step(params.trainable_mut(), &step.gradient, lr)
@@ -253,10 +378,12 @@ impl<'a> Progress<'a> {
         let answers = answers(&scores, self.problem.classes().get());
         metrics.validation_accuracy =
             pu_accuracy(self.run.estimator.priors(), &sample.labels, &answers);
-        if self.run.estimator.method() != Method::Supervised {
+        // Self-training has no risk of rows without targets: its warm-up's stands in, the likelihood.
+        let estimator = self.warm_up.as_ref().unwrap_or(&self.run.estimator);
+        if estimator.method() != Method::Supervised {
             let scores: Vec<f64> = scores.iter().map(|&score| f64::from(score)).collect();
             let groups = Groups::batch(self.problem.classes(), &sample.labels)?;
-            let risk = self.run.estimator.plain(&scores, &groups)?;
+            let risk = estimator.plain(&scores, &groups)?;
             metrics.validation_risk = Some(risk.terms.corrected);
         }
         Ok(())

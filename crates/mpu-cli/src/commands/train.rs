@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
 
     fn conclude(&self, outcome: &Outcome, lr: f64, sweep: Vec<SweepRow>) -> anyhow::Result<Answer> {
         let config = &self.config;
-        let params = &outcome.state.params;
+        let params = outcome.params();
         let card = ModelCard::new(
             config,
             params.spec().clone(),
@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
             self.prepared.problem.priors().clone(),
             self.prepared.split.data_mark.clone(),
         );
-        let last = outcome.last().context("no epoch was trained")?.clone();
+        let last = outcome.reported().context("no epoch was trained")?.clone();
         self.folder.write_metrics(&outcome.state.history)?;
         let model_sha256 = self.folder.write_model(params, &card)?;
         let summary = Summary {
@@ -270,6 +270,16 @@ impl Observer for Watch<'_> {
                 if let Some(writer) = &mut self.tensorboard {
                     write_scalars(writer, metrics)?;
                 }
+            }
+            Event::FellBack { epoch, distance } => {
+                let message = format!(
+                    "self-training failed after epoch {epoch}: mean probabilities are {distance:.2} away from the priors; the warm-up model is used"
+                );
+                self.bar.suspend(|| {
+                    tracing::warn!(
+                        "{message}\nhint: check the priors, for instance with `mpu-cli prior`"
+                    )
+                });
             }
             Event::Checkpoint(state) => self.checkpoint(state)?,
             _ => {}

@@ -1,0 +1,267 @@
+//! Self-training on targets of the pool that agree with its class priors.
+
+use mpu_data::Priors;
+use mpu_risk::Method;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The constants of `csmpu-st`, each with its reason.
+///
+/// 1. For [`warm_up_epochs`](Self::warm_up_epochs) the [`warm_up`](Self::warm_up) objective is minimised.
+/// 2. Then, after every epoch, the pool is scored, [`match_priors`] turns the model's probabilities into
+///    targets whose mean is the priors, and an exponential average of them is kept for each row. The next
+///    epoch minimises cross-entropy on labelled rows and on these targets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SelfTraining {
+    /// What is minimised first: a method that needs no targets. The likelihood, because its
+    /// probabilities are calibrated as they are.
+    pub warm_up: Method,
+    /// Epochs of it: enough to rank rows, too few to learn the pool by heart.
+    pub warm_up_epochs: usize,
+    /// The share of the old target that stays, in `[0, 1)`. At 0.9 a row changes its target over about
+    /// ten epochs, so that one bad epoch moves nothing for good.
+    pub momentum: f64,
+    /// Self-training has failed when the mean probabilities of the pool, before they are matched to the
+    /// priors, are farther than this from the priors, in total variation (half the sum of absolute
+    /// differences; in `(0, 1]`). The warm-up model is used then. Even with priors that are wrong
+    /// by 30 % the distance stayed below 0.2 in every experiment.
+    pub collapse_distance: f64,
+}
+
+impl Default for SelfTraining {
+    fn default() -> Self {
+        Self {
+            warm_up: Method::MpuMl,
+            warm_up_epochs: 5,
+            momentum: 0.9,
+            collapse_distance: 0.4,
+        }
+    }
+}
+
+impl SelfTraining {
+    /// Checks every range.
+    pub(crate) fn check(&self, epochs: usize) -> Result<()> {
+        let refused = |name, value: String, allowed| {
+            Err(Error::Setting {
+                name,
+                value,
+                allowed,
+            })
+        };
+        if matches!(self.warm_up, Method::CsmpuSt | Method::Supervised) {
+            return refused(
+                "train.self-training.warm-up",
+                self.warm_up.to_string(),
+                "a method that needs neither targets nor hidden labels",
+            );
+        }
+        if self.warm_up_epochs == 0 || self.warm_up_epochs >= epochs {
+            return refused(
+                "train.self-training.warm-up-epochs",
+                self.warm_up_epochs.to_string(),
+                "at least 1 and below train.epochs",
+            );
+        }
+        if !(0.0..1.0).contains(&self.momentum) {
+            return refused(
+                "train.self-training.momentum",
+                self.momentum.to_string(),
+                "at least 0 and below 1",
+            );
+        }
+        if !(self.collapse_distance > 0.0 && self.collapse_distance <= 1.0) {
+            return refused(
+                "train.self-training.collapse-distance",
+                self.collapse_distance.to_string(),
+                "above 0 and at most 1",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What scoring the pool gives.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PoolTargets {
+    /// Targets of the rows, `k` to a row.
+    pub(crate) targets: Vec<f64>,
+    /// The mean of the model's own probabilities.
+    pub(crate) mean: Vec<f64>,
+}
+
+impl PoolTargets {
+    /// Half the sum of absolute differences between the model's mean and the priors.
+    pub(crate) fn distance(&self, priors: &Priors) -> f64 {
+        let gaps = self.mean.iter().zip(priors.as_slice());
+        gaps.map(|(m, pi)| (m - pi).abs()).sum::<f64>() / 2.0
+    }
+}
+
+/// Rounds of scaling at the most; a handful is enough on real data.
+const ROUNDS: usize = 100;
+/// How near a column's share must come to its prior.
+const TOLERANCE: f64 = 1e-6;
+
+/// Turns scores of the pool, `k` to a row, into targets that agree with the priors.
+///
+/// ```text
+/// t_rj = a_r q_rj b_j   with   Σ_j t_rj = 1,   mean_r t_rj = π_j,   q = softmax(scores)
+/// ```
+///
+/// `a` and `b` are found by scaling rows and columns in turn (Sinkhorn). Among all targets with these
+/// sums they are the nearest to `q` in relative entropy. Rows sum to one exactly; columns to a
+/// tolerance, unless that cannot be had.
+#[doc(alias = "eq:sinkhorn-targets")]
+pub(crate) fn match_priors(scores: &[f32], priors: &Priors) -> PoolTargets {
+    let pi = priors.as_slice();
+    let k = pi.len();
+    let n = (scores.len() / k).max(1) as f64;
+    let mut q: Vec<f64> = Vec::with_capacity(scores.len());
+    let mut mean = vec![0.0; k];
+    for row in scores.chunks(k) {
+        let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let exps: Vec<f64> = row.iter().map(|&f| f64::from(f - top).exp()).collect();
+        let sum: f64 = exps.iter().sum();
+        for (j, e) in exps.iter().enumerate() {
+            // A floor, so that every column can be scaled to its prior.
+            let share = (e / sum).max(1e-12);
+            mean[j] += share / n;
+            q.push(share);
+        }
+    }
+    let mut b = vec![1.0; k];
+    for _ in 0..ROUNDS {
+        let mut columns = vec![0.0; k];
+        for row in q.chunks(k) {
+            let sum: f64 = row.iter().zip(&b).map(|(q, b)| q * b).sum();
+            for ((column, q), b) in columns.iter_mut().zip(row).zip(&b) {
+                *column += q * b / (sum * n);
+            }
+        }
+        let gap = columns.iter().zip(pi).map(|(c, pi)| (c - pi).abs());
+        if gap.fold(0.0, f64::max) < TOLERANCE {
+            break;
+        }
+        for ((b, column), pi) in b.iter_mut().zip(&columns).zip(pi) {
+            *b = if *pi > 0.0 { *b * pi / column } else { 0.0 };
+        }
+    }
+    for row in q.chunks_mut(k) {
+        row.iter_mut().zip(&b).for_each(|(q, b)| *q *= b);
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|t| *t /= sum);
+    }
+    PoolTargets { targets: q, mean }
+}
+
+/// Moves the kept targets towards new ones: `t ← m t + (1-m) t_new`, or takes the new ones as they are if
+/// there are none yet.
+pub(crate) fn average(kept: &mut Vec<f32>, new: &[f64], momentum: f64) {
+    if kept.is_empty() {
+        kept.extend(new.iter().map(|&t| t as f32));
+        return;
+    }
+    for (t, new) in kept.iter_mut().zip(new) {
+        *t = (momentum * f64::from(*t) + (1.0 - momentum) * new) as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_sum_to_one_columns_to_the_priors_and_odds_stay(
+            (k, scores, weights) in (2usize..6).prop_flat_map(|k| (
+                Just(k),
+                prop::collection::vec(-4.0f32..4.0, 40 * k),
+                prop::collection::vec(0.05f64..1.0, k),
+            )),
+        ) {
+            let total: f64 = weights.iter().sum();
+            let priors = Priors::new(weights.iter().map(|w| w / total).collect()).unwrap();
+            let matched = match_priors(&scores, &priors);
+            for row in matched.targets.chunks(k) {
+                prop_assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            }
+            for (j, pi) in priors.as_slice().iter().enumerate() {
+                let mean = matched.targets.iter().skip(j).step_by(k).sum::<f64>() / 40.0;
+                prop_assert!((mean - pi).abs() < 1e-5, "{} {}", mean, pi);
+            }
+            // One factor a column: the log-odds of two classes move by the same in every row.
+            let moved = |r: usize| {
+                let t = &matched.targets[r * k..(r + 1) * k];
+                (t[0] / t[k - 1]).ln() - f64::from(scores[r * k] - scores[r * k + k - 1])
+            };
+            for r in 1..40 {
+                prop_assert!((moved(r) - moved(0)).abs() < 1e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn a_class_with_no_prior_gets_nothing_and_certain_rows_can_be_matched() {
+        let priors = Priors::new(vec![0.5, 0.0, 0.5]).unwrap();
+        let matched = match_priors(
+            &[0.0, 9.0, 0.0, 900.0, 0.0, 0.0, 900.0, 0.0, -900.0],
+            &priors,
+        );
+        assert!(matched.targets.iter().all(|t| t.is_finite()));
+        assert!(matched.targets.iter().skip(1).step_by(3).all(|&t| t == 0.0));
+        assert!(matched.distance(&priors) > 0.1);
+    }
+
+    #[test]
+    fn averages_begin_with_what_they_are_given() {
+        let mut kept = Vec::new();
+        average(&mut kept, &[1.0, 0.0], 0.9);
+        assert_eq!(kept, [1.0, 0.0]);
+        average(&mut kept, &[0.0, 1.0], 0.9);
+        assert_eq!(kept, [0.9, 0.1]);
+    }
+
+    #[test]
+    fn constants_out_of_range_are_refused_by_name() {
+        let good = SelfTraining::default();
+        assert!(good.check(40).is_ok());
+        for (bad, told) in [
+            (
+                SelfTraining {
+                    warm_up: Method::CsmpuSt,
+                    ..good
+                },
+                "warm-up is csmpu-st",
+            ),
+            (
+                SelfTraining {
+                    warm_up_epochs: 40,
+                    ..good
+                },
+                "warm-up-epochs is 40",
+            ),
+            (
+                SelfTraining {
+                    momentum: 1.0,
+                    ..good
+                },
+                "momentum is 1",
+            ),
+            (
+                SelfTraining {
+                    collapse_distance: 0.0,
+                    ..good
+                },
+                "collapse-distance is 0",
+            ),
+        ] {
+            let error = bad.check(40).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+}
