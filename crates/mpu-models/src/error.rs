@@ -99,6 +99,30 @@ pub enum Error {
         allowed: &'static str,
     },
 
+    /// A number that must be finite is not.
+    #[error(
+        "value {index} of {what} is {found}: it must be finite in single precision\nhint: {hint}"
+    )]
+    NotFinite {
+        /// What it belongs to: a parameter's name, or a phrase.
+        what: String,
+        /// Its place, from 0.
+        index: usize,
+        /// The value given.
+        found: f64,
+        /// What can be done.
+        hint: &'static str,
+    },
+
+    /// A model larger than its format allows.
+    #[error("the model takes {found} bytes: an ONNX file holds at most {max}")]
+    ModelSize {
+        /// Its size.
+        found: usize,
+        /// The most there may be.
+        max: usize,
+    },
+
     /// A tensor operation failed.
     #[error("{operation} failed")]
     Tensor {
