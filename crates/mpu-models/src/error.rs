@@ -99,9 +99,10 @@ pub enum Error {
         allowed: &'static str,
     },
 
-    /// A number that must be finite is not.
+    /// A number that is not finite, or too large.
     #[error(
-        "value {index} of {what} is {found}: it must be finite in single precision\nhint: {hint}"
+        "value {index} of {what} is {found:e}: it must be finite, and at most {max:.1e} in size\n\
+         hint: {hint}"
     )]
     NotFinite {
         /// What it belongs to: a parameter's name, or a phrase.
@@ -110,6 +111,8 @@ pub enum Error {
         index: usize,
         /// The value given.
         found: f64,
+        /// The greatest size there is a place for.
+        max: f64,
         /// What can be done.
         hint: &'static str,
     },

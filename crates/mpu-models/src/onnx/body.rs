@@ -44,7 +44,7 @@ impl<'a> Body<'a> {
 
     fn resnet(&mut self, spec: &ResNetSpec, x: &str, scores: &str) -> Result<()> {
         // Zero keeps the size that is there: the number of rows.
-        let shape = [0, spec.channels, spec.height, spec.width].map(|size| size as i64);
+        let shape = [0, spec.channels, spec.height, spec.width];
         self.graph.ints("images.shape", &shape);
         self.graph
             .node("Reshape", &[x, "images.shape"], "images", &[]);
@@ -83,16 +83,14 @@ impl<'a> Body<'a> {
             "starts", "ends", "axes", "steps", "pads", "pixels", "shortcut",
         ]
         .map(|part| format!("{name}.{part}"));
-        let stride = block.stride as i64;
         self.graph.ints(&starts, &[0, 0]);
-        self.graph
-            .ints(&ends, &[block.height as i64, block.width as i64]);
+        self.graph.ints(&ends, &[block.height, block.width]);
         self.graph.ints(&axes, &[2, 3]);
-        self.graph.ints(&steps, &[stride, stride]);
+        self.graph.ints(&steps, &[block.stride; 2]);
         let inputs = [x, &starts, &ends, &axes, &steps];
         self.graph.node("Slice", &inputs, &pixels, &[]);
         let extra = block.planes - block.inputs;
-        let (before, after) = ((extra / 2) as i64, (extra - extra / 2) as i64);
+        let (before, after) = (extra / 2, extra - extra / 2);
         self.graph.ints(&pads, &[0, before, 0, 0, 0, after, 0, 0]);
         self.graph.node("Pad", &[&pixels, &pads], &short, &[]);
         short
@@ -114,7 +112,7 @@ impl<'a> Body<'a> {
         let attributes = [
             ("kernel_shape", Attribute::Ints(&[3, 3])),
             ("pads", Attribute::Ints(&[1, 1, 1, 1])),
-            ("strides", Attribute::Ints(&[stride as i64; 2])),
+            ("strides", Attribute::Ints(&[stride; 2])),
         ];
         self.graph.node("Conv", &[x, weight], &conv, &attributes);
         self.norm(&conv, &normal)

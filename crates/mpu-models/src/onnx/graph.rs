@@ -3,10 +3,10 @@
 use super::wire::Message;
 
 /// The version of the file format: that of ONNX 1.8, of 2020, which every later reader takes.
-const IR_VERSION: i64 = 7;
+const IR_VERSION: u64 = 7;
 
 /// The version of the operators, of the same year.
-const OPSET: i64 = 13;
+const OPSET: u64 = 13;
 
 /// The number of rows of a batch, which the model leaves open.
 const BATCH: &str = "N";
@@ -24,7 +24,7 @@ pub(super) enum Element {
 
 impl Element {
     /// Its number in `TensorProto.DataType`.
-    pub(super) fn code(self) -> i64 {
+    pub(super) fn code(self) -> u64 {
         match self {
             Self::Float => 1,
             Self::Int64 => 7,
@@ -39,9 +39,9 @@ pub(super) enum Attribute<'a> {
     /// A float.
     Float(f32),
     /// A whole number.
-    Int(i64),
+    Int(u64),
     /// Several whole numbers.
-    Ints(&'a [i64]),
+    Ints(&'a [usize]),
 }
 
 /// Nodes in the order of computation, and the constants they read.
@@ -73,7 +73,7 @@ impl Graph {
                 Attribute::Int(value) => message.int(3, value).int(20, 2),
                 Attribute::Ints(values) => {
                     for &value in values {
-                        message.int(8, value);
+                        message.int(8, value as u64);
                     }
                     message.int(20, 7)
                 }
@@ -86,25 +86,34 @@ impl Graph {
     /// Adds a constant in single precision.
     pub(super) fn floats(&mut self, name: &str, shape: &[usize], values: &[f32]) {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes());
-        self.constant(name, shape, Element::Float, bytes.collect());
+        self.constant(name, shape, Element::Float, bytes);
     }
 
     /// Adds a vector in double precision.
     pub(super) fn doubles(&mut self, name: &str, values: &[f64]) {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes());
-        self.constant(name, &[values.len()], Element::Double, bytes.collect());
+        self.constant(name, &[values.len()], Element::Double, bytes);
     }
 
     /// Adds a vector of whole numbers.
-    pub(super) fn ints(&mut self, name: &str, values: &[i64]) {
-        let bytes = values.iter().flat_map(|value| value.to_le_bytes());
-        self.constant(name, &[values.len()], Element::Int64, bytes.collect());
+    pub(super) fn ints(&mut self, name: &str, values: &[usize]) {
+        let bytes = values
+            .iter()
+            .flat_map(|&value| (value as u64).to_le_bytes());
+        self.constant(name, &[values.len()], Element::Int64, bytes);
     }
 
-    fn constant(&mut self, name: &str, shape: &[usize], element: Element, bytes: Vec<u8>) {
+    fn constant(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        element: Element,
+        bytes: impl Iterator<Item = u8>,
+    ) {
+        let bytes: Vec<u8> = bytes.collect();
         let mut tensor = Message::default();
         for &size in shape {
-            tensor.int(1, size as i64);
+            tensor.int(1, size as u64);
         }
         tensor.int(2, element.code()).text(8, name).bytes(9, &bytes);
         self.constants.message(5, &tensor);
@@ -146,7 +155,7 @@ impl Graph {
 fn rows((name, width): (&str, usize)) -> Message {
     let (mut batch, mut columns) = (Message::default(), Message::default());
     batch.text(2, BATCH);
-    columns.int(1, width as i64);
+    columns.int(1, width as u64);
     let mut shape = Message::default();
     shape.message(1, &batch).message(1, &columns);
     let mut tensor = Message::default();

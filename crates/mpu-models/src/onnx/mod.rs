@@ -47,6 +47,9 @@ pub const SCORES: &str = "scores";
 /// The name of the second output, which is there with a [`Calibration`].
 pub const PROBABILITIES: &str = "probabilities";
 
+/// The greatest number of single precision.
+const SINGLE_MAX: f64 = f32::MAX as f64;
+
 /// What surrounds the network in the model; nothing by default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
@@ -99,7 +102,7 @@ pub fn to_bytes(params: &Params, options: &Options) -> Result<Vec<u8>> {
     for (entry, values) in params.iter() {
         let values = values.iter().copied().map(f64::from);
         let hint = "the training diverged; take parameters of an earlier epoch";
-        check_finite(&entry.name, values, hint)?;
+        check_finite(&entry.name, values, SINGLE_MAX, hint)?;
     }
     let (inputs, outputs) = (params.spec().inputs(), params.spec().outputs());
     let mut graph = Graph::default();
@@ -128,12 +131,15 @@ impl Affine {
     /// Adds the scaling of [`FEATURES`] and gives the name of its result.
     fn add(&self, graph: &mut Graph, inputs: usize) -> Result<&'static str> {
         let Self { shift, scale } = self;
-        check_length("the shift of the features", shift.len(), inputs)?;
-        check_length("the scale of the features", scale.len(), inputs)?;
+        let what = "the shift of the features";
+        check_length(what, shift.len(), inputs)?;
         let hint = "fit the scaling to finite features";
-        check_finite("the shift of the features", shift.iter().copied(), hint)?;
+        check_finite(what, shift.iter().copied(), SINGLE_MAX, hint)?;
+        let what = "the scale of the features";
+        check_length(what, scale.len(), inputs)?;
+        // Features that hardly differ take scales beyond single precision.
         let hint = "a feature that is constant takes scale 1";
-        check_finite("the scale of the features", scale.iter().copied(), hint)?;
+        check_finite(what, scale.iter().copied(), f64::MAX, hint)?;
 
         let output = "input.scaled";
         if !self.fits_single() {
@@ -184,23 +190,15 @@ impl Affine {
 impl Calibration {
     /// Adds the way from [`SCORES`] to [`PROBABILITIES`].
     fn add(&self, graph: &mut Graph, outputs: usize) -> Result<()> {
-        check_length("the calibration's b", self.b.len(), outputs)?;
-        let (a, b) = (single(&[self.a]), single(&self.b));
         let hint = "fit the calibration to finite scores";
-        check_finite(
-            "the calibration's a",
-            a.iter().copied().map(f64::from),
-            hint,
-        )?;
+        check_finite("the calibration's a", [self.a], SINGLE_MAX, hint)?;
+        let what = "the calibration's b";
+        check_length(what, self.b.len(), outputs)?;
         let hint = "for a class that never occurs take a large negative number";
-        check_finite(
-            "the calibration's b",
-            b.iter().copied().map(f64::from),
-            hint,
-        )?;
+        check_finite(what, self.b.iter().copied(), SINGLE_MAX, hint)?;
 
-        graph.floats("calibration.a", &[], &a);
-        graph.floats("calibration.b", &[outputs], &b);
+        graph.floats("calibration.a", &[], &[self.a as f32]);
+        graph.floats("calibration.b", &[outputs], &single(&self.b));
         let (scaled, moved) = ("calibration.scaled", "calibration.moved");
         graph.node("Mul", &[SCORES, "calibration.a"], scaled, &[]);
         graph.node("Add", &[scaled, "calibration.b"], moved, &[]);
@@ -236,20 +234,20 @@ fn check_length(what: &'static str, found: usize, needed: usize) -> Result<()> {
 
 fn check_finite(
     what: &str,
-    mut values: impl Iterator<Item = f64>,
+    values: impl IntoIterator<Item = f64>,
+    max: f64,
     hint: &'static str,
 ) -> Result<()> {
-    let mut index = 0;
-    let found = values.find(|value| {
-        index += 1;
-        !value.is_finite()
-    });
-    match found {
+    let mut values = values.into_iter().enumerate();
+    // Not a number is not at most anything.
+    let fits = |value: f64| value.abs() <= max;
+    match values.find(|&(_, value)| !fits(value)) {
         None => Ok(()),
-        Some(found) => Err(Error::NotFinite {
+        Some((index, found)) => Err(Error::NotFinite {
             what: what.to_owned(),
-            index: index - 1,
+            index,
             found,
+            max,
             hint,
         }),
     }

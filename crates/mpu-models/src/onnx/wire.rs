@@ -17,10 +17,10 @@
 pub(super) struct Message(Vec<u8>);
 
 impl Message {
-    /// An integer. A negative one takes ten bytes: its 64 bits as they are.
-    pub(super) fn int(&mut self, field: u32, value: i64) -> &mut Self {
+    /// A whole number, not negative: a model has no others.
+    pub(super) fn int(&mut self, field: u32, value: u64) -> &mut Self {
         self.key(field, 0);
-        self.varint(value.cast_unsigned());
+        self.varint(value);
         self
     }
 
@@ -100,10 +100,10 @@ mod tests {
         check(|m| _ = m.int(1, 0), &[0x08, 0x00]);
         check(|m| _ = m.int(1, 127), &[0x08, 0x7f]);
         check(|m| _ = m.int(1, 128), &[0x08, 0x80, 0x01]);
-        let mut minus_two = vec![0x08, 0xfe];
-        minus_two.extend([0xff; 8]);
-        minus_two.push(0x01);
-        check(|m| _ = m.int(1, -2), &minus_two);
+        let mut most = vec![0x08];
+        most.extend([0xff; 9]);
+        most.push(0x01);
+        check(|m| _ = m.int(1, u64::MAX), &most);
         // Field numbers above 15 take two bytes.
         check(|m| _ = m.int(20, 7), &[0xa0, 0x01, 0x07]);
     }
