@@ -53,14 +53,18 @@ struct Answer {
     probabilities: Vec<f64>,
 }
 
-/// The Python to ask, if it has what is needed.
+/// The Python to ask, if it has what is needed; else one line says so.
 fn python() -> Option<&'static str> {
     static PYTHON: OnceLock<Option<String>> = OnceLock::new();
     let python = PYTHON.get_or_init(|| {
         let python = std::env::var("MPU_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let mut command = Command::new(&python);
         let probe = command.args(["-c", "import onnxruntime, numpy"]).output();
-        probe.is_ok_and(|it| it.status.success()).then_some(python)
+        if probe.is_ok_and(|it| it.status.success()) {
+            return Some(python);
+        }
+        println!("skipped: `{python}` has not the packages onnxruntime and numpy");
+        None
     });
     python.as_deref()
 }
@@ -96,10 +100,7 @@ fn gap(got: &[f64], want: &[f32]) -> f64 {
 
 /// ONNX Runtime on `rows` as they are, against our own prediction on rows scaled in `f64`.
 fn check(spec: &ModelSpec, rows: &[f32], input: Option<Affine>, seed: u64) {
-    let Some(python) = python() else {
-        println!("skipped: no Python with the packages onnxruntime and numpy");
-        return;
-    };
+    let Some(python) = python() else { return };
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let params = params_of(spec, rng);
     let (inputs, k) = (spec.inputs(), spec.outputs());
