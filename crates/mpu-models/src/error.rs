@@ -99,6 +99,33 @@ pub enum Error {
         allowed: &'static str,
     },
 
+    /// A number that is not finite, or too large.
+    #[error(
+        "value {index} of {what} is {found:e}: it must be finite, and at most {max:.1e} in size\n\
+         hint: {hint}"
+    )]
+    NotFinite {
+        /// What it belongs to: a parameter's name, or a phrase.
+        what: String,
+        /// Its place, from 0.
+        index: usize,
+        /// The value given.
+        found: f64,
+        /// The greatest size there is a place for.
+        max: f64,
+        /// What can be done.
+        hint: &'static str,
+    },
+
+    /// A model larger than its format allows.
+    #[error("the model takes {found} bytes: an ONNX file holds at most {max}")]
+    ModelSize {
+        /// Its size.
+        found: usize,
+        /// The most there may be.
+        max: usize,
+    },
+
     /// A tensor operation failed.
     #[error("{operation} failed")]
     Tensor {

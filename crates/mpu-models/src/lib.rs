@@ -9,6 +9,7 @@
 //! | [`network`] | the reference path: plain candle operations on any device |
 //! | [`fused`] | the fast path: whole training steps on the CPU in reused buffers |
 //! | [`optim`] | Adam and gradient descent with momentum, in place |
+//! | [`onnx`] | trained networks as ONNX models |
 //!
 //! The crate computes. It reads no file, clock, environment variable or random source of its own,
 //! and prints nothing.
@@ -49,6 +50,7 @@ mod layout;
 mod mlp;
 pub mod network;
 mod norm;
+pub mod onnx;
 pub mod optim;
 pub mod params;
 mod resnet;
