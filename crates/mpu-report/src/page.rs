@@ -33,6 +33,8 @@ pub struct Section {
     pub slug: String,
     /// The heading.
     pub title: String,
+    /// What should be read before anything else.
+    pub warnings: Vec<String>,
     /// What is said before the table.
     pub paragraphs: Vec<String>,
     /// The table.
@@ -62,6 +64,9 @@ impl Section {
     /// The section as Markdown, under a heading of the second level.
     pub fn to_md(&self) -> String {
         let mut md = format!("## {}\n", prose_md(&self.title));
+        for warning in &self.warnings {
+            let _ = write!(md, "\n**Warning:** {}\n", prose_md(warning));
+        }
         for paragraph in &self.paragraphs {
             let _ = write!(md, "\n{}\n", prose_md(paragraph));
         }
@@ -87,6 +92,13 @@ impl Section {
     fn to_html(&self) -> String {
         let (slug, title) = (escape_html(&self.slug), escape_html(&self.title));
         let mut html = format!("<section id=\"{slug}\">\n<h2>{title}</h2>\n");
+        for warning in &self.warnings {
+            let warning = inline(warning);
+            let _ = writeln!(
+                html,
+                "<p class=\"warning\"><strong>Warning:</strong> {warning}</p>"
+            );
+        }
         for paragraph in &self.paragraphs {
             let _ = writeln!(html, "<p>{}</p>", inline(paragraph));
         }
@@ -100,8 +112,12 @@ impl Section {
             }
             html.push_str("</ul>\n");
         }
-        for figure in &self.figures {
-            let _ = writeln!(html, "{}", element(figure));
+        if !self.figures.is_empty() {
+            html.push_str("<div class=\"figures\">\n");
+            for figure in &self.figures {
+                let _ = writeln!(html, "{}", element(figure));
+            }
+            html.push_str("</div>\n");
         }
         for folded in &self.folded {
             let caption = escape_html(&folded.caption);
@@ -167,13 +183,17 @@ const STYLE: &str = "\
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 80rem; padding: 1rem; color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
+@media (max-width: 30rem) { body { padding: 0.75rem; } }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { font-size: 1rem; margin: 1rem 0 0.5rem; }
 h1, h2, h3, summary, figcaption { overflow-wrap: anywhere; }
 p, li { max-width: 45rem; overflow-wrap: break-word; }
-.scroll { overflow-x: auto; border: 1px solid var(--rule); }
+.scroll { overflow-x: auto; width: fit-content; max-width: 100%; border: 1px solid var(--rule); }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: top; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 thead th { background: var(--band); } tbody tr:last-child td { border-bottom: 0; }
+.report td:not([style]), .report th:not([style]) { white-space: normal; min-width: 7rem; max-width: 24rem; overflow-wrap: break-word; }
+.report .figures { display: flex; flex-wrap: wrap; gap: 1rem; } .report figure { min-width: 0; }
+.warning { padding: 0.5rem 0.75rem; border-left: 0.25rem solid #d55e00; background: var(--band); }
 small { color: var(--faint); }
 code { font-family: ui-monospace, monospace; font-size: 0.9em; }
 pre { overflow-x: auto; padding: 0.75rem; border: 1px solid var(--rule); background: var(--band); font-size: 0.875rem; line-height: 1.4; }
@@ -185,17 +205,22 @@ figure { margin: 1rem 0; overflow-x: auto; } figure svg { max-width: 100%; heigh
 /// One page that needs no other file: light or dark as the reader's system is, readable on a phone,
 /// without scripts.
 pub fn render(title: &str, sections: &[Section]) -> String {
-    page(title, "", sections)
+    page(title, "", "", sections)
 }
 
-/// The same with links to its sections below the title.
+/// The same with links to its sections below the title, and words that wrap in its tables.
 pub fn render_with_contents(title: &str, sections: &[Section]) -> String {
     let mut nav = String::from("<nav aria-label=\"Contents\">\n<ul>\n");
     for section in sections {
         let (slug, title) = (escape_html(&section.slug), escape_html(&section.title));
         let _ = writeln!(nav, "<li><a href=\"#{slug}\">{title}</a></li>");
     }
-    page(title, &(nav + "</ul>\n</nav>\n"), sections)
+    page(
+        title,
+        " class=\"report\"",
+        &(nav + "</ul>\n</nav>\n"),
+        sections,
+    )
 }
 
 /// Sections as one Markdown document under a title.
@@ -207,12 +232,12 @@ pub fn to_md(title: &str, sections: &[Section]) -> String {
     md
 }
 
-fn page(title: &str, nav: &str, sections: &[Section]) -> String {
+fn page(title: &str, class: &str, nav: &str, sections: &[Section]) -> String {
     let title = escape_html(title);
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{nav}"
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body{class}>\n<h1>{title}</h1>\n{nav}"
     );
     for section in sections {
         html += &section.to_html();
@@ -313,6 +338,7 @@ mod tests {
         let mut table = Table::new([("b", Align::Right)]);
         table.push(["7"]);
         let section = Section {
+            warnings: vec!["mind `this`".to_owned()],
             folded: vec![Folded {
                 caption: "Numbers".to_owned(),
                 table,
@@ -326,12 +352,13 @@ mod tests {
         };
         assert_eq!(
             section.to_md(),
-            "## Two\n\nNumbers:\n\n| b |\n| ---: |\n| 7 |\n\nRun <1>:\n\n\
+            "## Two\n\n**Warning:** mind `this`\n\nNumbers:\n\n| b |\n| ---: |\n| 7 |\n\nRun <1>:\n\n\
              ````toml\na = \"<b>\" # ```\n````\n"
         );
         let page = render_with_contents("T", &[section]);
         for part in [
             "<li><a href=\"#two\">Two</a></li>",
+            "<p class=\"warning\"><strong>Warning:</strong> mind <code>this</code></p>",
             "<details>\n<summary>Numbers</summary>",
             "<h3>Run &lt;1&gt;</h3>",
             "<code>a = &quot;&lt;b&gt;&quot; # ```</code></pre>",

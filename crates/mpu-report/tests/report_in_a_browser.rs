@@ -1,5 +1,7 @@
 //! A full report as a browser shows it, on a desk and on a phone. Skipped where there is no Chromium.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use mpu_report::{figures, run_report};
 use serde::Deserialize;
 use std::fs::{self, File};

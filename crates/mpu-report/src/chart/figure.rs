@@ -186,7 +186,11 @@ impl Figure {
     /// HTML with each panel as its own SVG, so that panels wrap where the page is narrow; a panel wider than
     /// the page is scrolled, so that it can be read.
     pub fn to_html(&self) -> String {
-        let mut html = String::from("<figure style=\"margin:0\">\n");
+        let widths: f64 = self.panels.iter().map(|panel| panel.width() + GAP).sum();
+        // No wider than its panels, so that narrow figures can stand side by side.
+        let room = num((widths - GAP).max(PANEL));
+        let mut html =
+            format!("<figure style=\"margin:0;flex:0 1 {room}px;max-width:{room}px\">\n");
         let _ = writeln!(
             html,
             "<figcaption><strong>{}</strong></figcaption>",

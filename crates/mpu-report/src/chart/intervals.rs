@@ -1,8 +1,8 @@
 //! Estimates with intervals, a row for each of several things.
 
 use super::frame::{draw_header, draw_notice, header_height};
-use super::markup::{Anchor, Canvas, TEXT, lines_height, num, shorten, text_width, wrap};
-use super::palette::{AXIS, GRID, INK, SOFT, Style};
+use super::markup::{Anchor, Canvas, TEXT, num, shorten, text_width};
+use super::palette::{AXIS, GRID, INK, Style};
 use super::scale::{LARGEST, Scale};
 
 /// The distance of two estimates of one row.
@@ -174,10 +174,10 @@ impl Intervals {
         }
         canvas.line((left, top), (left, bottom), AXIS, 1.0);
         canvas.line((left, bottom), (right, bottom), AXIS, 1.0);
-        let x_title = wrap(&self.x_title, TEXT, width - 12.0);
-        canvas.paragraph((left, bottom + 24.0), SOFT, TEXT, &x_title);
-        let below = bottom + 28.0 + lines_height(&x_title, TEXT);
-        self.draw_legend(canvas, below, width) + 6.0
+        let x_title = shorten(&self.x_title, TEXT, width - 12.0);
+        let middle = f64::midpoint(left, right);
+        canvas.text((middle, bottom + 31.0), Anchor::Middle, INK, &x_title);
+        self.draw_legend(canvas, bottom + 43.0, width) + 6.0
     }
 
     /// Draws the legend in as many rows as it needs; returns its bottom.
@@ -212,7 +212,7 @@ impl Intervals {
             match look {
                 Ok(index) => draw_estimate(canvas, index, (centre, Some((x, end))), middle),
                 Err(Sign::Bounds) => {
-                    draw_range(canvas, (Some(x), Some(end)), (x, end), middle, 12.0)
+                    draw_range(canvas, (Some(x), Some(end)), (x, end), middle, 12.0);
                 }
                 Err(Sign::Truth) => draw_truth(canvas, centre, middle, 14.0),
                 Err(Sign::Used) => draw_used(canvas, centre, middle, 14.0),

@@ -195,12 +195,11 @@ impl Plot {
                 .flat_map(|s| &s.points)
                 .filter(|p| p.is_finite())
         };
-        let x = match &self.x_ticks {
-            Some(ticks) => Scale::of_ticks(ticks),
-            None => {
-                let shown = self.x_shown.iter().copied();
-                Scale::spanning(points().map(|p| p.x).chain(shown), 5)
-            }
+        let x = if let Some(ticks) = &self.x_ticks {
+            Scale::of_ticks(ticks)
+        } else {
+            let shown = self.x_shown.iter().copied();
+            Scale::spanning(points().map(|p| p.x).chain(shown), 5)
         };
         let zero = self
             .series

@@ -69,10 +69,12 @@ impl Answers {
         let confusion = map("Confusion", Shading::Sequential, 0, shares)
             .unit("%")
             .darkest(100.0)
+            .silent_zeros()
             .second_lines(counts(""));
         let mut figure = Figure::new(title).columns(2).with(confusion);
         let mut note =
-            "Confusion: share of the true class's rows, and their number below it.".to_owned();
+            "Confusion: share of the true class's rows, and their number below it; none where nothing is \
+                        written.".to_owned();
         if !self.margins.is_empty() {
             let margins = map("Mean margin", Shading::Diverging, 2, self.margins.clone());
             figure = figure.with(margins.second_lines(counts("")));

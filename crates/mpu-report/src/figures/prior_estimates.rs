@@ -3,6 +3,9 @@
 use crate::chart::{Estimate, Figure, IntervalRow, Intervals};
 use serde::{Deserialize, Serialize};
 
+/// How many times as far as all others the negative class must reach to stand apart.
+const DWARFED: f64 = 3.0;
+
 /// What is known of the prior of one class.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,14 +63,32 @@ pub struct PriorEstimates {
 
 impl PriorEstimates {
     /// One row a class: its possible range, each estimator's value and interval, the value used in training and
-    /// the true one.
+    /// the true one. A negative class whose prior dwarfs the others has a panel of its own.
     pub fn figure(&self, title: &str) -> Figure {
-        let names = self.estimators.iter().map(|e| e.estimator.as_str());
-        let mut panel = Intervals::new("Class priors", "prior", names);
-        if let Some(confidence) = self.confidence {
-            panel = panel.subtitle(format!("intervals of {} % confidence", 100.0 * confidence));
+        let figure = Figure::new(title).columns(2);
+        let n_observed = self.classes.len().saturating_sub(1);
+        let reach =
+            |range: std::ops::Range<usize>| range.map(|i| self.reach(i)).fold(0.0, f64::max);
+        if n_observed > 1 && reach(n_observed..n_observed + 1) > DWARFED * reach(0..n_observed) {
+            let negative = self.panel("Prior of the negative class", n_observed..n_observed + 1);
+            return figure
+                .with(self.panel("Priors of the observed classes", 0..n_observed))
+                .with(negative);
         }
-        for (index, class) in self.classes.iter().enumerate() {
+        figure.with(self.panel("Class priors", 0..self.classes.len()))
+    }
+
+    fn panel(&self, title: &str, classes: std::ops::Range<usize>) -> Intervals {
+        let names = self.estimators.iter().map(|e| e.estimator.as_str());
+        let mut panel = Intervals::new(title, "prior", names);
+        if let Some(confidence) = self.confidence {
+            let per_cent = (1e4 * confidence).round() / 100.0;
+            panel = panel.subtitle(format!("intervals of {per_cent} % confidence"));
+        }
+        for index in classes {
+            let Some(class) = self.classes.get(index) else {
+                continue;
+            };
             panel = panel.with(IntervalRow {
                 name: class.class.clone(),
                 bounds: (class.lower, class.upper),
@@ -76,7 +97,19 @@ impl PriorEstimates {
                 estimates: self.estimators.iter().map(|e| e.of(index)).collect(),
             });
         }
-        Figure::new(title).columns(1).with(panel)
+        panel
+    }
+
+    /// The largest value that a class's row shows.
+    fn reach(&self, class: usize) -> f64 {
+        let Some(known) = self.classes.get(class) else {
+            return 0.0;
+        };
+        let estimates = self.estimators.iter().filter_map(|e| e.of(class));
+        let ends = estimates.map(|e| e.interval.map_or(e.value, |ends| ends.1.max(e.value)));
+        let values = [known.lower, known.upper, known.used, known.truth];
+        let values = values.into_iter().flatten().chain(ends);
+        values.filter(|v| v.is_finite()).fold(0.0, f64::max)
     }
 }
 

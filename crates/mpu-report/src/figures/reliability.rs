@@ -2,6 +2,7 @@
 
 use crate::chart::{Figure, Mark, Plot, Point, Series};
 use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
 
 /// How many classes share a panel.
 const CLASSES_A_PANEL: usize = 4;
@@ -71,9 +72,10 @@ impl Reliability {
              above it not sure enough."
                 .to_owned();
         if let Some(ece) = self.ece {
-            note.push_str(&format!(
+            let _ = write!(
+                note,
                 " Expected calibration error over all classes: {ece:.3}."
-            ));
+            );
         }
         figure.note(note)
     }

@@ -101,7 +101,7 @@ impl RunCurves {
     pub fn figure(&self, title: &str) -> Figure {
         let mut figure = Figure::new(title).columns(2);
         for (heading, y_title, share) in [
-            ("Risk and loss", "mean loss", false),
+            ("Risk and loss", "risk, mean loss", false),
             ("Accuracy", "accuracy (%)", true),
         ] {
             let curves = || self.curves.iter().filter(|c| c.kind.is_share() == share);
@@ -132,10 +132,10 @@ impl RunCurves {
             let found: Vec<Option<RunCurve>> = runs.iter().map(|(_, curves)| of(curves)).collect();
             let longest = found.iter().flatten().map(|c| c.values.len()).max();
             let Some(n_epochs) = longest else { continue };
-            let y_title = if kind.is_share() {
-                "accuracy (%)"
-            } else {
-                "mean loss"
+            let y_title = match kind {
+                kind if kind.is_share() => "accuracy (%)",
+                CurveKind::TestLoss => "mean loss",
+                _ => "risk",
             };
             let heading = match kind {
                 CurveKind::PuAccuracy => "Accuracy estimated from PU rows".to_owned(),

@@ -33,8 +33,8 @@ impl PriorSensitivity {
             let points = points
                 .into_iter()
                 .map(|(change, value)| Point::new(100.0 * change, value.unwrap_or(f64::NAN)));
-            Plot::new(&curve.metric, &x_title, &curve.metric)
-                .with(Series::new(&curve.metric, Mark::Points, points))
+            Plot::new("If the priors were others", &x_title, &curve.metric)
+                .with(Series::new("with changed priors", Mark::Points, points))
                 .upright("as trained", 0.0)
         };
         self.curves

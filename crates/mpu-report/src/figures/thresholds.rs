@@ -30,12 +30,14 @@ pub struct Thresholds {
     pub points: Vec<ThresholdPoint>,
 }
 
+/// One of a point's values.
+type Pick = fn(&ThresholdPoint) -> Option<f64>;
+
 impl Thresholds {
     /// One panel with three curves.
     pub fn figure(&self, title: &str) -> Figure {
         let mut points = self.points.clone();
         points.sort_by(|a, b| a.threshold.total_cmp(&b.threshold));
-        type Pick = fn(&ThresholdPoint) -> Option<f64>;
         let picks: [(&str, Pick); 3] = [
             ("precision", |p| p.precision),
             ("recall", |p| p.recall),

@@ -47,7 +47,7 @@ pub(crate) fn full(name: &str, k: usize, seed: u64) -> RunReport {
         name: name.to_owned(),
         facts: vec![
             Fact::new("data", "products.csv, 12 400 rows, 24 columns"),
-            Fact::new("method", if seed % 2 == 0 { "csmpu-abs" } else { "csmpu-nn" }),
+            Fact::new("method", if seed.is_multiple_of(2) { "csmpu-abs" } else { "csmpu-nn" }),
             Fact::new("loss", "sigmoid-prob, γ = 1, symmetrised"),
             Fact::new("priors", "estimated, then held"),
             Fact::new("epochs", "60"),
@@ -96,7 +96,7 @@ pub(crate) fn unlabeled(name: &str, k: usize, seed: u64) -> RunReport {
     let why = "the data have no test rows with true labels";
     let mut run = full(name, k, seed);
     run.scores.retain(|score| score.basis == Basis::PuRows);
-    run.measured_on = "620 held-out positive and unlabelled rows, digest 77ab01".to_owned();
+    "620 held-out positive and unlabelled rows, digest 77ab01".clone_into(&mut run.measured_on);
     run.class_scores = Part::missing(why);
     run.answers = Part::missing(why);
     run.reliability = Part::missing(why);

@@ -3,7 +3,9 @@
 use super::summary::{self, Comparison};
 use super::{Basis, Part, RunReport, cite, tables};
 use crate::chart::Figure;
-use crate::figures::RunCurves;
+use crate::figures::{
+    Answers, PriorEstimates, PriorSensitivity, Reliability, RunCurves, Thresholds,
+};
 use crate::page::{Code, Folded, Section};
 use crate::table::Table;
 
@@ -108,8 +110,16 @@ fn summary(runs: &Runs<'_>) -> Section {
     let mut section = Section::new("summary", "Summary");
     for (label, run) in runs.labels.iter().zip(runs.runs) {
         for warning in &run.warnings {
-            let text = runs.named(label, warning);
-            section.paragraphs.push(format!("Warning: {text}"));
+            // What holds for all runs is said once.
+            let general = runs.runs.iter().all(|run| run.warnings.contains(warning));
+            let text = if general {
+                warning.clone()
+            } else {
+                runs.named(label, warning)
+            };
+            if !section.warnings.contains(&text) {
+                section.warnings.push(text);
+            }
         }
     }
     let blind = |run: &&RunReport| run.scores.iter().all(|s| s.basis != Basis::TrueLabels);
@@ -182,13 +192,15 @@ fn curves(runs: &Runs<'_>) -> Option<Section> {
 fn answers(runs: &Runs<'_>) -> Option<Section> {
     let parts = runs.with(|run| &run.answers);
     let tables = parts.iter().flat_map(|(name, answers)| {
-        let caption = runs.named(name, "numbers of rows by true class and answer");
+        let caption = if runs.several() {
+            format!("{name}: numbers of rows by true class and answer")
+        } else {
+            "Numbers of rows by true class and answer".to_owned()
+        };
         folded(&caption, tables::answers(answers))
     });
     (!parts.is_empty()).then(|| Section {
-        figures: runs.figures("True classes and answers", &parts, |part, title| {
-            part.figure(title)
-        }),
+        figures: runs.figures("True classes and answers", &parts, Answers::figure),
         folded: tables.collect(),
         ..Section::new("answers", "Answers by class")
     })
@@ -205,9 +217,7 @@ fn class_scores(runs: &Runs<'_>) -> Option<Section> {
 fn calibration(runs: &Runs<'_>) -> Option<Section> {
     let parts = runs.with(|run| &run.reliability);
     (!parts.is_empty()).then(|| Section {
-        figures: runs.figures("Predicted and observed", &parts, |part, title| {
-            part.figure(title)
-        }),
+        figures: runs.figures("Predicted and observed", &parts, Reliability::figure),
         folded: folded(
             "Calibration errors by class",
             tables::reliability(runs.several(), &parts),
@@ -219,23 +229,19 @@ fn calibration(runs: &Runs<'_>) -> Option<Section> {
 fn thresholds(runs: &Runs<'_>) -> Option<Section> {
     let parts = runs.with(|run| &run.thresholds);
     (!parts.is_empty()).then(|| Section {
-        figures: runs.figures("Precision and recall", &parts, |part, title| {
-            part.figure(title)
-        }),
+        figures: runs.figures("Precision and recall", &parts, Thresholds::figure),
         folded: folded(
             "Numbers by threshold",
             tables::thresholds(runs.several(), &parts),
         ),
-        ..Section::new("thresholds", "Unsure rows")
+        ..Section::new("thresholds", "Thresholds")
     })
 }
 
 fn priors(runs: &Runs<'_>) -> Option<Section> {
     let parts = runs.with(|run| &run.priors);
     (!parts.is_empty()).then(|| Section {
-        figures: runs.figures("Priors of the pool", &parts, |part, title| {
-            part.figure(title)
-        }),
+        figures: runs.figures("Priors of the pool", &parts, PriorEstimates::figure),
         folded: folded("Priors in numbers", tables::priors(runs.several(), &parts)),
         ..Section::new("priors", "Class priors")
     })
@@ -244,9 +250,11 @@ fn priors(runs: &Runs<'_>) -> Option<Section> {
 fn sensitivity(runs: &Runs<'_>) -> Option<Section> {
     let parts = runs.with(|run| &run.sensitivity);
     (!parts.is_empty()).then(|| Section {
-        figures: runs.figures("If the priors were others", &parts, |part, title| {
-            part.figure(title)
-        }),
+        figures: runs.figures(
+            "What other priors would have given",
+            &parts,
+            PriorSensitivity::figure,
+        ),
         folded: folded(
             "Numbers by change",
             tables::sensitivity(runs.several(), &parts),

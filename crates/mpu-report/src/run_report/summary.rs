@@ -1,6 +1,6 @@
 //! The table that a report begins with: one column a run.
 
-use super::{Fact, RunReport, Score, ScoreKind};
+use super::{Basis, Fact, RunReport, Score, ScoreKind};
 use crate::table::{Align, Cell, Table};
 
 /// Whether the scores of several runs were measured on the same rows.
@@ -93,7 +93,9 @@ fn in_order<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
 /// The best of several shares that differ.
 fn best(scores: &[Option<&Score>], comparison: Comparison) -> Option<f64> {
     let shares = scores.iter().flatten();
-    let shares = shares.filter(|s| s.kind == ScoreKind::Share && s.value.is_finite());
+    let shares = shares.filter(|s| {
+        s.kind == ScoreKind::Share && s.basis != Basis::HiddenLabels && s.value.is_finite()
+    });
     let values: Vec<f64> = shares.map(|s| s.value).collect();
     let high = values.iter().copied().reduce(f64::max)?;
     let low = values.iter().copied().reduce(f64::min)?;

@@ -220,7 +220,11 @@ fn twenty_classes_keep_their_numbers() {
     };
     let svg = answers.figure("Many").panels()[0].to_svg();
     let n_texts = svg.matches("class=\"mpu-cell\"").count();
-    assert_eq!(n_texts, 2 * 20 * 20);
+    let n_filled = answers.counts.iter().flatten().filter(|n| **n > 0).count();
+    assert_eq!(n_texts, 2 * n_filled);
+    // The negative class would dwarf the other nineteen.
+    assert_eq!(priors(20, 1, &["one"]).figure("Many").panels().len(), 2);
+    assert_eq!(priors(4, 1, &["one"]).figure("Few").panels().len(), 1);
     let Part::Given(reliability) = &run.reliability else {
         panic!("there are bins")
     };

@@ -4,7 +4,7 @@ use super::super::figure::PANEL;
 use super::super::frame::{draw_header, draw_notice};
 use super::super::markup::{Anchor, Canvas, TEXT, label, num, shorten, text_width};
 use super::super::palette::{AXIS, INK, SOFT, hex, readable_on};
-use super::{HeatMap, Room, Shading};
+use super::{HeatMap, Room, Shading, Zeros};
 
 /// The largest side of a cell.
 const CELL: f64 = 64.0;
@@ -160,6 +160,9 @@ impl HeatMap {
             (w, h),
             &format!("{outline} fill=\"{}\"", hex(colour)),
         );
+        if value == 0.0 && self.zeros == Zeros::Silent {
+            return;
+        }
         let plain = self.cell_label(value, decimals);
         let in_thousands = format!("{}k", self.cell_label(value / 1000.0, 0));
         let mut forms = [plain, in_thousands]

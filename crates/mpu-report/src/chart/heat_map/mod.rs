@@ -30,7 +30,15 @@ pub struct HeatMap {
     shading: Shading,
     extent: Option<f64>,
     room: Room,
+    zeros: Zeros,
     notice: Option<String>,
+}
+
+/// Whether cells of value zero carry their number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Zeros {
+    Written,
+    Silent,
 }
 
 /// How wide the panel is.
@@ -66,6 +74,7 @@ impl HeatMap {
             shading,
             extent: None,
             room: Room::Usual,
+            zeros: Zeros::Written,
             notice: None,
         }
     }
@@ -113,6 +122,13 @@ impl HeatMap {
     #[must_use]
     pub fn second_lines(mut self, lines: Vec<Vec<String>>) -> Self {
         self.second = lines;
+        self
+    }
+
+    /// Without numbers in cells of value zero, so that the others stand out.
+    #[must_use]
+    pub fn silent_zeros(mut self) -> Self {
+        self.zeros = Zeros::Silent;
         self
     }
 
