@@ -182,7 +182,7 @@ fn curves(runs: &Runs<'_>) -> Option<Section> {
     Some(Section {
         figures,
         folded: folded(
-            "First, last and best values",
+            "First, last and extreme values",
             tables::curves(runs.several(), &parts),
         ),
         ..Section::new("curves", "Learning curves")

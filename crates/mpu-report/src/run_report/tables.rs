@@ -51,7 +51,7 @@ fn number(value: Option<f64>, decimals: usize) -> String {
 
 type Of<'a, T> = [(&'a str, &'a T)];
 
-/// How each curve begins and ends, and its best epoch.
+/// How each curve begins and ends, and its extreme; no epoch is selected by it.
 pub(super) fn curves(several: bool, runs: &Of<'_, RunCurves>) -> Table {
     let mut rows = Rows::new(
         several,
@@ -59,7 +59,7 @@ pub(super) fn curves(several: bool, runs: &Of<'_, RunCurves>) -> Table {
             ("curve", Align::Left),
             ("first", Align::Right),
             ("last", Align::Right),
-            ("best", Align::Right),
+            ("lowest loss, highest accuracy", Align::Right),
             ("at epoch", Align::Right),
         ],
     );
