@@ -8,18 +8,23 @@ use mpu_report::figures::{
     Bandwidth, BoundCurves, Drawn, HeatMaps, Misspecification, PerturbedScores, PriorSweep, Scheme,
     ShiftedScore, TrainingCurves, learning_curves,
 };
-use mpu_report::{Curves, Heat, Record, RunKey, Scores};
+use mpu_report::{Curves, Heat, Record, RunKey, Scores, figures, run_report};
 use std::path::Path;
 
 #[path = "../src/figures/made_up.rs"]
 mod made_up;
 
+#[path = "../src/run_report/made_up.rs"]
+mod made_up_reports;
+
 use made_up::record;
+use made_up_reports::{full, priors, unlabeled};
 
 fn main() {
     let folder = std::env::args().nth(1).expect("a folder to draw into");
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder).unwrap();
+    reports(folder);
     let mut records = Vec::new();
     for seed in 0..5 {
         for (dataset, classes) in [
@@ -101,6 +106,28 @@ fn main() {
             &name("compared"),
             &learning_curves(&others, "Your runs", columns),
         );
+    }
+}
+
+/// Reports of runs, and what several estimators say of priors.
+fn reports(folder: &Path) {
+    let page = |name: &str, runs: &[run_report::RunReport]| {
+        let file = |ending: &str| folder.join(format!("report-{name}.{ending}"));
+        std::fs::write(file("html"), run_report::to_html(runs)).unwrap();
+        std::fs::write(file("md"), run_report::to_md(runs)).unwrap();
+        std::fs::write(file("json"), run_report::to_json(runs).unwrap()).unwrap();
+    };
+    page("one", &[full("products", 4, 1)]);
+    page("many-classes", &[full("twenty classes", 20, 1)]);
+    page("no-labels", &[unlabeled("no test labels", 6, 1)]);
+    page(
+        "two",
+        &[full("first <try>", 6, 1), full("second try", 6, 2)],
+    );
+    let estimators = ["kernel mean matching", "alpha-max", "class-wise ROC"];
+    for k in [4, 20] {
+        let figure = priors(k, 3, &estimators).figure("Estimates of class priors");
+        std::fs::write(folder.join(format!("priors-k{k}.svg")), figure.to_svg()).unwrap();
     }
 }
 

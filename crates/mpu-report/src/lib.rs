@@ -5,6 +5,7 @@
 //! - [`chart`] and [`figures`]: drawings, as SVG;
 //! - [`paper`]: the published figures, embedded as data;
 //! - [`Record`]: what is kept of a run;
+//! - [`run_report`]: the report of one run, or of several side by side;
 //! - [`stats`]: means, intervals, tests and effect sizes of a handful of runs;
 //! - [`store`]: a folder of records that many runners fill;
 //! - [`table`]: one table model and the formats it is written in;
@@ -29,6 +30,7 @@ pub mod figures;
 pub mod page;
 pub mod paper;
 mod record;
+pub mod run_report;
 pub mod stats;
 pub mod store;
 pub mod table;

@@ -1,10 +1,30 @@
-//! Sections of text, tables and figures, as Markdown and as one HTML page.
+//! Sections of text, tables, figures and code, as Markdown and as one HTML page.
 //!
-//! In paragraphs and notes, words between backticks are code in both.
+//! In paragraphs and notes, words between backticks are code in both; markup in them is shown, not obeyed.
 
 use std::fmt::Write as _;
 
-use crate::table::{Table, escape_html};
+use crate::table::{Table, escape_html, escape_md_tags};
+
+/// Text that is shown letter for letter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Code {
+    /// What it is.
+    pub caption: String,
+    /// Its language as Markdown names it, such as `toml`; empty for plain text.
+    pub language: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A table that is folded on a page: the numbers behind a figure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folded {
+    /// What it is.
+    pub caption: String,
+    /// The table.
+    pub table: Table,
+}
 
 /// A part of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,6 +33,8 @@ pub struct Section {
     pub slug: String,
     /// The heading.
     pub title: String,
+    /// What should be read before anything else.
+    pub warnings: Vec<String>,
     /// What is said before the table.
     pub paragraphs: Vec<String>,
     /// The table.
@@ -23,6 +45,10 @@ pub struct Section {
     /// wrap on a phone). They become part of one page, so that ids used in them must differ, and should bring
     /// their own colours for a dark page. Markdown leaves them out.
     pub figures: Vec<String>,
+    /// Tables of the numbers behind the figures: folded on the page, plain in Markdown.
+    pub folded: Vec<Folded>,
+    /// Code, last of all.
+    pub code: Vec<Code>,
 }
 
 impl Section {
@@ -37,9 +63,12 @@ impl Section {
 
     /// The section as Markdown, under a heading of the second level.
     pub fn to_md(&self) -> String {
-        let mut md = format!("## {}\n", self.title);
+        let mut md = format!("## {}\n", prose_md(&self.title));
+        for warning in &self.warnings {
+            let _ = write!(md, "\n**Warning:** {}\n", prose_md(warning));
+        }
         for paragraph in &self.paragraphs {
-            let _ = write!(md, "\n{paragraph}\n");
+            let _ = write!(md, "\n{}\n", prose_md(paragraph));
         }
         if let Some(table) = &self.table {
             let _ = write!(md, "\n{}", table.to_md());
@@ -48,7 +77,14 @@ impl Section {
             md.push('\n');
         }
         for note in &self.notes {
-            let _ = writeln!(md, "- {note}");
+            let _ = writeln!(md, "- {}", prose_md(note));
+        }
+        for folded in &self.folded {
+            let caption = prose_md(&folded.caption);
+            let _ = write!(md, "\n{caption}:\n\n{}", folded.table.to_md());
+        }
+        for code in &self.code {
+            md += &code.to_md();
         }
         md
     }
@@ -56,16 +92,18 @@ impl Section {
     fn to_html(&self) -> String {
         let (slug, title) = (escape_html(&self.slug), escape_html(&self.title));
         let mut html = format!("<section id=\"{slug}\">\n<h2>{title}</h2>\n");
+        for warning in &self.warnings {
+            let warning = inline(warning);
+            let _ = writeln!(
+                html,
+                "<p class=\"warning\"><strong>Warning:</strong> {warning}</p>"
+            );
+        }
         for paragraph in &self.paragraphs {
             let _ = writeln!(html, "<p>{}</p>", inline(paragraph));
         }
         if let Some(table) = &self.table {
-            // Focusable, so that it can be scrolled with the keyboard.
-            let _ = writeln!(
-                html,
-                "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n{}</div>",
-                table.to_html()
-            );
+            html += &scrolled(&title, table);
         }
         if !self.notes.is_empty() {
             html.push_str("<ul>\n");
@@ -74,11 +112,68 @@ impl Section {
             }
             html.push_str("</ul>\n");
         }
-        for figure in &self.figures {
-            let _ = writeln!(html, "{}", element(figure));
+        if !self.figures.is_empty() {
+            html.push_str("<div class=\"figures\">\n");
+            for figure in &self.figures {
+                let _ = writeln!(html, "{}", element(figure));
+            }
+            html.push_str("</div>\n");
+        }
+        for folded in &self.folded {
+            let caption = escape_html(&folded.caption);
+            let _ = writeln!(
+                html,
+                "<details>\n<summary>{caption}</summary>\n{}</details>",
+                scrolled(&caption, &folded.table)
+            );
+        }
+        for code in &self.code {
+            html += &code.to_html();
         }
         html + "</section>\n"
     }
+}
+
+impl Code {
+    fn to_md(&self) -> String {
+        let fence = "`".repeat(longest_run(&self.text).max(2) + 1);
+        let mut md = String::new();
+        if !self.caption.is_empty() {
+            let _ = write!(md, "\n{}:\n", prose_md(&self.caption));
+        }
+        let text = self.text.trim_end();
+        let _ = write!(md, "\n{fence}{}\n{text}\n{fence}\n", self.language);
+        md
+    }
+
+    fn to_html(&self) -> String {
+        let mut html = String::new();
+        let caption = escape_html(&self.caption);
+        if !caption.is_empty() {
+            let _ = writeln!(html, "<h3>{caption}</h3>");
+        }
+        // Focusable, so that it can be scrolled with the keyboard.
+        let _ = writeln!(
+            html,
+            "<pre tabindex=\"0\"><code>{}</code></pre>",
+            escape_html(self.text.trim_end())
+        );
+        html
+    }
+}
+
+/// How many backticks follow each other at most.
+fn longest_run(text: &str) -> usize {
+    let runs = text.split(|c| c != '`').map(str::len);
+    runs.max().unwrap_or(0)
+}
+
+/// A table in a box that scrolls. Focusable, so that it can be scrolled with the keyboard; the label is escaped.
+fn scrolled(label: &str, table: &Table) -> String {
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">\n{}</div>\n",
+        table.to_html()
+    )
 }
 
 const STYLE: &str = "\
@@ -88,30 +183,81 @@ const STYLE: &str = "\
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 80rem; padding: 1rem; color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
+@media (max-width: 30rem) { body { padding: 0.75rem; } }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { font-size: 1rem; margin: 1rem 0 0.5rem; }
+h1, h2, h3, summary, figcaption { overflow-wrap: anywhere; }
 p, li { max-width: 45rem; overflow-wrap: break-word; }
-.scroll { overflow-x: auto; border: 1px solid var(--rule); }
+.scroll { overflow-x: auto; width: fit-content; max-width: 100%; border: 1px solid var(--rule); }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: top; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 thead th { background: var(--band); } tbody tr:last-child td { border-bottom: 0; }
+.report td:not([style]), .report th:not([style]) { white-space: normal; min-width: 7rem; max-width: 24rem; overflow-wrap: break-word; }
+.report .figures { display: flex; flex-wrap: wrap; gap: 1rem; } .report figure { min-width: 0; }
+.warning { padding: 0.5rem 0.75rem; border-left: 0.25rem solid #d55e00; background: var(--band); }
 small { color: var(--faint); }
 code { font-family: ui-monospace, monospace; font-size: 0.9em; }
+pre { overflow-x: auto; padding: 0.75rem; border: 1px solid var(--rule); background: var(--band); font-size: 0.875rem; line-height: 1.4; }
+details { margin: 0.75rem 0; } summary { cursor: pointer; color: var(--faint); } details .scroll { margin-top: 0.5rem; }
+nav ul { padding: 0; display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; max-width: none; list-style: none; } a { color: inherit; }
 figure { margin: 1rem 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; }
 ";
 
 /// One page that needs no other file: light or dark as the reader's system is, readable on a phone,
 /// without scripts.
 pub fn render(title: &str, sections: &[Section]) -> String {
+    page(title, "", "", sections)
+}
+
+/// The same with links to its sections below the title, and words that wrap in its tables.
+pub fn render_with_contents(title: &str, sections: &[Section]) -> String {
+    let mut nav = String::from("<nav aria-label=\"Contents\">\n<ul>\n");
+    for section in sections {
+        let (slug, title) = (escape_html(&section.slug), escape_html(&section.title));
+        let _ = writeln!(nav, "<li><a href=\"#{slug}\">{title}</a></li>");
+    }
+    page(
+        title,
+        " class=\"report\"",
+        &(nav + "</ul>\n</nav>\n"),
+        sections,
+    )
+}
+
+/// Sections as one Markdown document under a title.
+pub fn to_md(title: &str, sections: &[Section]) -> String {
+    let mut md = format!("# {}\n", prose_md(title));
+    for section in sections {
+        let _ = write!(md, "\n{}", section.to_md());
+    }
+    md
+}
+
+fn page(title: &str, class: &str, nav: &str, sections: &[Section]) -> String {
     let title = escape_html(title);
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body{class}>\n<h1>{title}</h1>\n{nav}"
     );
     for section in sections {
         html += &section.to_html();
     }
     html + "</body>\n</html>\n"
+}
+
+/// Text for Markdown with its code as it is: where a tag would begin, the bracket is escaped.
+fn prose_md(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let last = parts.len() - 1;
+    let shown = |(index, part): (usize, &&str)| {
+        if index % 2 == 1 && index < last {
+            (*part).to_owned()
+        } else {
+            escape_md_tags(part)
+        }
+    };
+    let parts: Vec<String> = parts.iter().enumerate().map(shown).collect();
+    parts.join("`")
 }
 
 /// Escaped text with its code marked; a backtick without a partner stays.
@@ -160,7 +306,7 @@ mod tests {
     fn a_section_as_markdown() {
         assert_eq!(
             section().to_md(),
-            "## One & all\n\np < 1 for `a_b`\n\n| a |\n| --- |\n| <x> |\n\n- a note\n"
+            "## One & all\n\np < 1 for `a_b`\n\n| a |\n| --- |\n| \\<x> |\n\n- a note\n"
         );
     }
 
@@ -185,6 +331,45 @@ mod tests {
         for other in ["<script", "<link", "http", "<?xml"] {
             assert!(!page.contains(other), "{other} in {page}");
         }
+    }
+
+    #[test]
+    fn code_and_folded_tables_are_shown_in_both() {
+        let mut table = Table::new([("b", Align::Right)]);
+        table.push(["7"]);
+        let section = Section {
+            warnings: vec!["mind `this`".to_owned()],
+            folded: vec![Folded {
+                caption: "Numbers".to_owned(),
+                table,
+            }],
+            code: vec![Code {
+                caption: "Run <1>".to_owned(),
+                language: "toml".to_owned(),
+                text: "a = \"<b>\" # ```\n".to_owned(),
+            }],
+            ..Section::new("two", "Two")
+        };
+        assert_eq!(
+            section.to_md(),
+            "## Two\n\n**Warning:** mind `this`\n\nNumbers:\n\n| b |\n| ---: |\n| 7 |\n\nRun <1>:\n\n\
+             ````toml\na = \"<b>\" # ```\n````\n"
+        );
+        let page = render_with_contents("T", &[section]);
+        for part in [
+            "<li><a href=\"#two\">Two</a></li>",
+            "<p class=\"warning\"><strong>Warning:</strong> mind <code>this</code></p>",
+            "<details>\n<summary>Numbers</summary>",
+            "<h3>Run &lt;1&gt;</h3>",
+            "<code>a = &quot;&lt;b&gt;&quot; # ```</code></pre>",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+    }
+
+    #[test]
+    fn markdown_shows_tags_but_leaves_code() {
+        assert_eq!(prose_md("`<a>` <b> p < 1 `<c>"), "`<a>` \\<b> p < 1 `\\<c>");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Panels in a grid.
 
 use super::heat_map::HeatMap;
+use super::intervals::Intervals;
 use super::markup::{Canvas, TEXT, TITLE, escape, num, wrap};
 use super::palette::{GROUND, INK, SOFT, style_sheet};
 use super::plot::Plot;
 use std::fmt::Write as _;
 
-/// The width of a panel: that of a phone's screen.
-const PANEL: f64 = 380.0;
+/// The usual width of a panel: that of a phone's screen.
+pub(super) const PANEL: f64 = 380.0;
 /// The room between two panels.
 const GAP: f64 = 16.0;
 /// The typefaces: the one that widths are reckoned for first.
@@ -21,6 +22,8 @@ pub enum Panel {
     Plot(Plot),
     /// A matrix.
     HeatMap(HeatMap),
+    /// Estimates with intervals.
+    Intervals(Intervals),
 }
 
 impl From<Plot> for Panel {
@@ -35,21 +38,38 @@ impl From<HeatMap> for Panel {
     }
 }
 
+impl From<Intervals> for Panel {
+    fn from(intervals: Intervals) -> Self {
+        Self::Intervals(intervals)
+    }
+}
+
 impl Panel {
+    /// How wide the panel is drawn.
+    fn width(&self) -> f64 {
+        match self {
+            Self::HeatMap(map) => map.width(),
+            Self::Plot(_) | Self::Intervals(_) => PANEL,
+        }
+    }
+
     /// How high the titles are.
     fn header(&self) -> f64 {
+        let width = self.width();
         match self {
-            Self::Plot(plot) => plot.header(PANEL),
-            Self::HeatMap(map) => map.header(PANEL),
+            Self::Plot(plot) => plot.header(width),
+            Self::HeatMap(map) => map.header(width),
+            Self::Intervals(intervals) => intervals.header(width),
         }
     }
 
     /// The panel's markup, without a place, and its height, with room for titles of a height.
     fn drawn(&self, header: f64) -> (String, f64) {
-        let mut canvas = Canvas::default();
+        let (mut canvas, width) = (Canvas::default(), self.width());
         let height = match self {
-            Self::Plot(plot) => plot.draw(&mut canvas, PANEL, header),
-            Self::HeatMap(map) => map.draw(&mut canvas, PANEL, header),
+            Self::Plot(plot) => plot.draw(&mut canvas, width, header),
+            Self::HeatMap(map) => map.draw(&mut canvas, width, header),
+            Self::Intervals(intervals) => intervals.draw(&mut canvas, width, header),
         };
         (canvas.finish(), height)
     }
@@ -58,6 +78,7 @@ impl Panel {
         match self {
             Self::Plot(plot) => plot.description(),
             Self::HeatMap(map) => map.description(),
+            Self::Intervals(intervals) => intervals.description(),
         }
     }
 
@@ -66,7 +87,7 @@ impl Panel {
         let (markup, height) = self.drawn(self.header());
         document(
             &self.description(),
-            (PANEL, height),
+            (self.width(), height),
             &format!("<g>\n{markup}</g>\n"),
         )
     }
@@ -121,20 +142,23 @@ impl Figure {
     /// One SVG document: each panel a group, as wide as the page but no wider than drawn.
     pub fn to_svg(&self) -> String {
         let columns = self.columns.min(self.panels.len()).max(1);
-        let width = columns as f64 * PANEL + (columns - 1) as f64 * GAP;
+        let usual = columns as f64 * PANEL + (columns - 1) as f64 * GAP;
+        let width = self.panels.iter().map(Panel::width).fold(usual, f64::max);
         let mut canvas = Canvas::default();
         let title = wrap(&self.title, TITLE + 2.0, width - 12.0);
         let mut y = canvas.paragraph((6.0, 6.0), INK, TITLE + 2.0, &title) + 8.0;
-        for row in self.panels.chunks(columns) {
+        for row in self.rows(columns, width) {
             // The areas of a row stand at one height, whatever their titles need.
             let header = row.iter().map(Panel::header).fold(0.0, f64::max);
             let mut height = 0.0_f64;
-            for (column, panel) in row.iter().enumerate() {
+            let mut x = 0.0;
+            for panel in row {
                 let (markup, panel_height) = panel.drawn(header);
-                canvas.group(column as f64 * (PANEL + GAP), y);
+                canvas.group(x, y);
                 canvas.raw(markup.trim_end());
                 canvas.close();
                 height = height.max(panel_height);
+                x += panel.width() + GAP;
             }
             y += height + GAP;
         }
@@ -143,9 +167,30 @@ impl Figure {
         document(&self.title, (width, y), &canvas.finish())
     }
 
-    /// HTML with each panel as its own SVG, so that panels wrap where the page is narrow.
+    /// The panels in rows that fit a width.
+    fn rows(&self, columns: usize, width: f64) -> Vec<&[Panel]> {
+        let (mut rows, mut rest) = (Vec::new(), self.panels.as_slice());
+        while !rest.is_empty() {
+            let mut right = 0.0;
+            let fitting = rest.iter().take(columns).take_while(|panel| {
+                right += panel.width() + GAP;
+                right <= width + GAP
+            });
+            let (row, others) = rest.split_at(fitting.count().max(1));
+            rows.push(row);
+            rest = others;
+        }
+        rows
+    }
+
+    /// HTML with each panel as its own SVG, so that panels wrap where the page is narrow; a panel wider than
+    /// the page is scrolled, so that it can be read.
     pub fn to_html(&self) -> String {
-        let mut html = String::from("<figure style=\"margin:0\">\n");
+        let widths: f64 = self.panels.iter().map(|panel| panel.width() + GAP).sum();
+        // No wider than its panels, so that narrow figures can stand side by side.
+        let room = num((widths - GAP).max(PANEL));
+        let mut html =
+            format!("<figure style=\"margin:0;flex:0 1 {room}px;max-width:{room}px\">\n");
         let _ = writeln!(
             html,
             "<figcaption><strong>{}</strong></figcaption>",
@@ -153,12 +198,27 @@ impl Figure {
         );
         html.push_str("<div style=\"display:flex;flex-wrap:wrap;gap:16px\">\n");
         for panel in &self.panels {
-            let svg = panel.to_svg();
-            let _ = writeln!(
-                html,
-                "<div style=\"flex:0 1 {}px\">\n{svg}</div>",
-                num(PANEL)
-            );
+            let (svg, width) = (panel.to_svg(), panel.width());
+            let _ = if width > PANEL {
+                // Focusable, so that it can be scrolled with the keyboard.
+                let (label, width) = (escape(&panel.description()), num(width));
+                let svg = svg.replacen(
+                    "height:auto",
+                    &format!("min-width:{width}px;height:auto"),
+                    1,
+                );
+                writeln!(
+                    html,
+                    "<div style=\"flex:0 1 {width}px;overflow-x:auto\" tabindex=\"0\" role=\"region\" \
+                     aria-label=\"{label}\">\n{svg}</div>"
+                )
+            } else {
+                writeln!(
+                    html,
+                    "<div style=\"flex:0 1 {}px\">\n{svg}</div>",
+                    num(width)
+                )
+            };
         }
         html.push_str("</div>\n");
         if !self.note.is_empty() {

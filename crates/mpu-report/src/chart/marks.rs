@@ -1,9 +1,9 @@
 //! What is drawn of a series: bands, curves, points, bars, and the samples of the legend.
 
 use super::markup::{Canvas, num};
-use super::palette::Style;
-use super::plot::{Mark, Point, Series};
+use super::palette::{AXIS, Style};
 use super::scale::Scale;
+use super::series::{Mark, Point, Series};
 
 /// How many markers a curve has, about.
 const MARKERS: usize = 7;
@@ -74,7 +74,7 @@ pub(super) fn line(
         stroke(canvas, &path(places), style, 2.0);
         for (at, point) in &run {
             if at % every == offset || run.len() == 1 {
-                canvas.raw(&style.marker_at(x.place(point.x), y.place(point.y)));
+                canvas.raw(&style.marker_at(x.place(point.x), y.place(point.y), point.size));
             }
         }
     }
@@ -108,7 +108,7 @@ pub(super) fn points(
         for (_, point) in &run {
             let place = x.place(point.x) + shift;
             error_bar(canvas, point, style, (place, y), &ends);
-            canvas.raw(&style.marker_at(place, y.place(point.y)));
+            canvas.raw(&style.marker_at(place, y.place(point.y), point.size));
         }
     }
 }
@@ -134,7 +134,7 @@ pub(super) fn bars(
         let corner = (place - 0.5 * width, height.min(base));
         canvas.rect(corner, (width, (height - base).abs()), &attributes);
         error_bar(canvas, point, style, (place, y), &ends);
-        canvas.raw(&style.marker_at(place, height));
+        canvas.raw(&style.marker_at(place, height, point.size));
     }
 }
 
@@ -173,5 +173,16 @@ pub(super) fn sample(
         style,
         thickness,
     );
-    canvas.raw(&style.marker_at(x + 0.5 * width, y));
+    canvas.raw(&style.marker_at(x + 0.5 * width, y, 1.0));
+}
+
+/// A thin dashed line that series are compared with.
+pub(super) fn reference(canvas: &mut Canvas, from: (f64, f64), to: (f64, f64)) {
+    canvas.raw(&format!(
+        "<path d=\"{}\" class=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.2\" \
+         stroke-dasharray=\"4 4\"/>",
+        path([from, to].into_iter()),
+        AXIS.0,
+        AXIS.1
+    ));
 }

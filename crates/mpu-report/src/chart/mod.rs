@@ -2,6 +2,7 @@
 //!
 //! - [`Plot`]: curves, points with error bars, or bars over two axes;
 //! - [`HeatMap`]: a matrix with its numbers in the cells;
+//! - [`Intervals`]: estimates with intervals, one row for each thing that is estimated;
 //! - [`Figure`]: panels in a grid, as one SVG or as HTML that wraps on a narrow screen;
 //! - `png`: the same drawing in pixels, with the cargo feature `png`.
 //!
@@ -23,6 +24,7 @@
 mod figure;
 mod frame;
 mod heat_map;
+mod intervals;
 mod marks;
 mod markup;
 mod palette;
@@ -30,12 +32,15 @@ mod plot;
 #[cfg(feature = "png")]
 mod raster;
 mod scale;
+mod series;
 #[cfg(test)]
 mod tests;
 
 pub use figure::{Figure, Panel};
 pub use heat_map::{HeatMap, Shading};
+pub use intervals::{Estimate, IntervalRow, Intervals};
 pub use palette::Style;
-pub use plot::{Mark, Plot, Point, Series};
+pub use plot::Plot;
 #[cfg(feature = "png")]
 pub use raster::{PngError, png};
+pub use series::{Mark, Point, Series};

@@ -75,8 +75,8 @@ impl Style {
         }
     }
 
-    /// The marker about a place, as an element.
-    pub(super) fn marker_at(self, x: f64, y: f64) -> String {
+    /// The marker about a place, as an element, `size` times as large as usual.
+    pub(super) fn marker_at(self, x: f64, y: f64, size: f64) -> String {
         let number = self.marker % MARKERS;
         let class = format!("{} {}", self.fill_class(), self.stroke_class());
         // The first three markers are filled, the others hollow.
@@ -96,7 +96,7 @@ impl Style {
         let polygon = |corners: &[(f64, f64)]| {
             let points: Vec<String> = corners
                 .iter()
-                .map(|&(dx, dy)| format!("{},{}", num(x + dx), num(y + dy)))
+                .map(|&(dx, dy)| format!("{},{}", num(x + size * dx), num(y + size * dy)))
                 .collect();
             format!(
                 "<polygon points=\"{}\" {paint} stroke-width=\"1.5\"/>",
@@ -105,9 +105,10 @@ impl Style {
         };
         match number {
             0 | 3 => format!(
-                "<circle cx=\"{}\" cy=\"{}\" r=\"3.6\" {paint} stroke-width=\"1.5\"/>",
+                "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" {paint} stroke-width=\"1.5\"/>",
                 num(x),
-                num(y)
+                num(y),
+                num(3.6 * size)
             ),
             1 | 4 => polygon(&[(-3.4, -3.4), (3.4, -3.4), (3.4, 3.4), (-3.4, 3.4)]),
             _ => polygon(&[(0.0, -4.4), (4.2, 3.2), (-4.2, 3.2)]),
@@ -125,6 +126,8 @@ pub(super) fn style_sheet() -> String {
         (GRID, "#3A3D44", "stroke"),
         (GROUND, "#17191E", "fill"),
         (("mpu-hollow", ""), "#17191E", "fill"),
+        (("mpu-range", ""), "#E8E8E8", "fill"),
+        (("mpu-truth", ""), "#F2F2F2", "stroke"),
     ] {
         let _ = writeln!(css, ".{class} {{ {property}: {colour}; }}");
     }
@@ -223,7 +226,7 @@ mod tests {
             let (a, b) = (Style::nth(index), Style::nth(index + 1));
             assert_ne!(a.light(), b.light());
             assert_ne!(a.dash_attribute(), b.dash_attribute());
-            assert_ne!(a.marker_at(0.0, 0.0), b.marker_at(0.0, 0.0));
+            assert_ne!(a.marker_at(0.0, 0.0, 1.0), b.marker_at(0.0, 0.0, 1.0));
         }
     }
 }

@@ -4,7 +4,8 @@ use super::frame::{draw_header, draw_notice, header_height};
 use super::marks;
 use super::markup::{Anchor, Canvas, TEXT, shorten, text_width, wrap};
 use super::palette::{AXIS, GRID, INK, Style};
-use super::scale::{LARGEST, Scale};
+use super::scale::Scale;
+use super::series::{Mark, Point, Series};
 
 /// How high the plotted area is.
 const AREA: f64 = 210.0;
@@ -15,76 +16,19 @@ const SAMPLE: f64 = 34.0;
 /// Room left inside the area, so that markers do not stand on the axes.
 const INSET: f64 = 7.0;
 
-/// How a series is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    /// A curve with a band of one spread either side, and a marker here and there.
-    Line,
-    /// A marker with an error bar at each point, joined by thin lines.
-    Points,
-    /// A bar from zero with an error bar and a marker on top.
-    Bars,
-}
-
-/// A point of a series.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// Where it stands.
-    pub x: f64,
-    /// Its value; a value that is not finite, or beyond 1e300, leaves a gap.
-    pub y: f64,
-    /// The spread drawn either side of the value, such as a standard deviation.
-    pub spread: Option<f64>,
-}
-
-impl Point {
-    /// A point without spread.
-    pub fn new(x: f64, y: f64) -> Self {
-        Self { x, y, spread: None }
-    }
-
-    /// The same point with a spread, if there is one.
-    #[must_use]
-    pub fn spread(mut self, spread: Option<f64>) -> Self {
-        self.spread = spread.filter(|s| s.abs() <= LARGEST);
-        self
-    }
-
-    pub(super) fn is_finite(&self) -> bool {
-        self.x.abs() <= LARGEST && self.y.abs() <= LARGEST
-    }
-}
-
-/// Points that belong together.
+/// A thin line that series are compared with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
-    pub(super) name: String,
-    pub(super) mark: Mark,
-    pub(super) points: Vec<Point>,
-    style: Option<Style>,
+struct Reference {
+    name: String,
+    line: ReferenceLine,
 }
 
-impl Series {
-    /// A series with its name in the legend.
-    pub fn new(
-        name: impl Into<String>,
-        mark: Mark,
-        points: impl IntoIterator<Item = Point>,
-    ) -> Self {
-        Self {
-            name: name.into(),
-            mark,
-            points: points.into_iter().collect(),
-            style: None,
-        }
-    }
-
-    /// Another style than that of the series' number.
-    #[must_use]
-    pub fn styled(mut self, style: Style) -> Self {
-        self.style = Some(style);
-        self
-    }
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ReferenceLine {
+    /// Where both axes have the same value.
+    Diagonal,
+    /// One value of the horizontal axis.
+    Vertical(f64),
 }
 
 /// A panel of series over two axes, with a legend below.
@@ -95,9 +39,11 @@ pub struct Plot {
     x_title: String,
     y_title: String,
     x_ticks: Option<Vec<(f64, String)>>,
+    x_shown: Vec<f64>,
     y_shown: Vec<f64>,
     y_bounds: (f64, f64),
     series: Vec<Series>,
+    references: Vec<Reference>,
     notice: Option<String>,
 }
 
@@ -114,9 +60,11 @@ impl Plot {
             x_title: x_title.into(),
             y_title: y_title.into(),
             x_ticks: None,
+            x_shown: Vec::new(),
             y_shown: Vec::new(),
             y_bounds: (f64::NEG_INFINITY, f64::INFINITY),
             series: Vec::new(),
+            references: Vec::new(),
             notice: None,
         }
     }
@@ -144,6 +92,32 @@ impl Plot {
             .filter(|tick| tick.0.is_finite())
             .collect();
         self.x_ticks = (!ticks.is_empty()).then_some(ticks);
+        self
+    }
+
+    /// A thin line where both axes have the same value, with its name in the legend.
+    #[must_use]
+    pub fn diagonal(mut self, name: impl Into<String>) -> Self {
+        let (name, line) = (name.into(), ReferenceLine::Diagonal);
+        self.references.push(Reference { name, line });
+        self
+    }
+
+    /// A thin upright line at a value of the horizontal axis, with its name in the legend; none if the
+    /// value is not finite.
+    #[must_use]
+    pub fn upright(mut self, name: impl Into<String>, x: f64) -> Self {
+        if x.is_finite() {
+            let (name, line) = (name.into(), ReferenceLine::Vertical(x));
+            self.references.push(Reference { name, line });
+        }
+        self
+    }
+
+    /// Values that the horizontal axis shows whether or not there are points there.
+    #[must_use]
+    pub fn x_shows(mut self, values: impl IntoIterator<Item = f64>) -> Self {
+        self.x_shown.extend(values);
         self
     }
 
@@ -221,9 +195,11 @@ impl Plot {
                 .flat_map(|s| &s.points)
                 .filter(|p| p.is_finite())
         };
-        let x = match &self.x_ticks {
-            Some(ticks) => Scale::of_ticks(ticks),
-            None => Scale::spanning(points().map(|p| p.x), 5),
+        let x = if let Some(ticks) = &self.x_ticks {
+            Scale::of_ticks(ticks)
+        } else {
+            let shown = self.x_shown.iter().copied();
+            Scale::spanning(points().map(|p| p.x).chain(shown), 5)
         };
         let zero = self
             .series
@@ -265,6 +241,7 @@ impl Plot {
         let x_scale = x_scale.over(left + INSET, right - INSET);
         let y_scale = y_scale.over(bottom, top);
         self.draw_axes(canvas, &x_scale, &y_scale, (left, right, top, bottom));
+        self.draw_references(canvas, &x_scale, &y_scale);
         self.draw_series(canvas, &x_scale, &y_scale);
         if let Some(notice) = &self.notice {
             draw_notice(canvas, notice, (left, right, top, bottom));
@@ -306,6 +283,27 @@ impl Plot {
         }
         canvas.line((left, top), (left, bottom), AXIS, 1.0);
         canvas.line((left, bottom), (right, bottom), AXIS, 1.0);
+    }
+
+    fn draw_references(&self, canvas: &mut Canvas, x: &Scale, y: &Scale) {
+        for reference in &self.references {
+            let (from, to) = match reference.line {
+                ReferenceLine::Diagonal => {
+                    let low = x.low().max(y.low());
+                    let high = x.high().min(y.high());
+                    if low >= high {
+                        continue;
+                    }
+                    ((low, low), (high, high))
+                }
+                ReferenceLine::Vertical(at) if (x.low()..=x.high()).contains(&at) => {
+                    ((at, y.low()), (at, y.high()))
+                }
+                ReferenceLine::Vertical(_) => continue,
+            };
+            let place = |(a, b): (f64, f64)| (x.place(a), y.place(b));
+            marks::reference(canvas, place(from), place(to));
+        }
     }
 
     fn draw_series(&self, canvas: &mut Canvas, x: &Scale, y: &Scale) {
@@ -351,24 +349,27 @@ impl Plot {
     /// Draws the legend in as many rows as it needs; returns its bottom.
     fn draw_legend(&self, canvas: &mut Canvas, top: f64, width: f64) -> f64 {
         let (mut x, mut y) = (6.0, top);
-        for (index, series) in self.series.iter().enumerate() {
-            let name = shorten(&series.name, TEXT, width - SAMPLE - 12.0);
+        let series = self.series.iter().enumerate();
+        let entries = series
+            .map(|(index, s)| (&s.name, Some((s.mark, self.style(index)))))
+            .chain(self.references.iter().map(|r| (&r.name, None)));
+        for (name, look) in entries {
+            let name = shorten(name, TEXT, width - SAMPLE - 12.0);
             let entry = SAMPLE + text_width(&name, TEXT);
             if x > 6.0 && x + entry > width - 6.0 {
                 (x, y) = (6.0, y + LEGEND_ROW);
             }
             let middle = y + 0.5 * LEGEND_ROW;
-            marks::sample(
-                canvas,
-                series.mark,
-                self.style(index),
-                (x, middle),
-                SAMPLE - 8.0,
-            );
+            match look {
+                Some((mark, style)) => {
+                    marks::sample(canvas, mark, style, (x, middle), SAMPLE - 8.0);
+                }
+                None => marks::reference(canvas, (x, middle), (x + SAMPLE - 8.0, middle)),
+            }
             canvas.text((x + SAMPLE - 4.0, middle), Anchor::Start, INK, &name);
             x += entry + 14.0;
         }
-        if self.series.is_empty() {
+        if self.series.is_empty() && self.references.is_empty() {
             top
         } else {
             y + LEGEND_ROW

@@ -95,6 +95,16 @@ impl Scale {
         self
     }
 
+    /// The lowest value.
+    pub(super) fn low(&self) -> f64 {
+        self.low
+    }
+
+    /// The highest value.
+    pub(super) fn high(&self) -> f64 {
+        self.high
+    }
+
     /// Where a value stands.
     pub(super) fn place(&self, value: f64) -> f64 {
         self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)

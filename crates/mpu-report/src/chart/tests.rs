@@ -142,6 +142,120 @@ fn odd_values_are_gaps_and_odd_shapes_are_drawn() {
     }
 }
 
+fn intervals(row: IntervalRow) -> Panel {
+    let panel = Intervals::new("priors", "prior", ["a", "b"]).subtitle("95 %");
+    Panel::from(panel.with(row))
+}
+
+#[test]
+fn intervals_of_odd_values_are_drawn() {
+    let odd = [f64::NAN, f64::INFINITY, 1e308, -1.0, 0.0];
+    for (i, &value) in odd.iter().enumerate() {
+        let other = odd[(i + 1) % odd.len()];
+        let estimate = |value| Estimate {
+            value,
+            interval: Some((value, other)),
+        };
+        let svg = intervals(IntervalRow {
+            name: "<a name that is far too long for the room that names have & more>".to_owned(),
+            bounds: (Some(value), Some(other)),
+            truth: Some(other),
+            used: Some(value),
+            estimates: vec![Some(estimate(value)), None, Some(estimate(0.5))],
+        })
+        .to_svg();
+        size_of(&svg);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+    size_of(&Panel::from(Intervals::new("", "", [""])).to_svg());
+    let notice = Intervals::new("t", "x", ["s"]).notice("none were made");
+    assert!(Panel::from(notice).to_svg().contains("none were made"));
+}
+
+#[test]
+fn an_open_range_reaches_the_end_and_a_closed_one_its_bounds() {
+    let row = |bounds| IntervalRow {
+        name: "c".to_owned(),
+        bounds,
+        truth: Some(1.0),
+        used: Some(0.0),
+        estimates: Vec::new(),
+    };
+    let width = |bounds| -> f64 {
+        let svg = intervals(row(bounds)).to_svg();
+        let tree = roxmltree::Document::parse(&svg).unwrap();
+        let range = tree
+            .descendants()
+            .find(|n| n.attribute("class") == Some("mpu-range"));
+        range.unwrap().attribute("width").unwrap().parse().unwrap()
+    };
+    let (open, half) = (width((Some(0.0), None)), width((Some(0.0), Some(0.5))));
+    assert!((open - 2.0 * half).abs() < 0.05, "{open} {half}");
+}
+
+#[test]
+fn wide_panels_have_the_room_they_need_and_a_row_of_their_own() {
+    let cells = vec![vec![Some(1234.5); 20]; 2];
+    let map = || HeatMap::new("wide", Shading::Sequential, 1, cells.clone());
+    let usual = Figure::new("f").columns(2).with(map()).with(map());
+    assert_eq!(size_of(&usual.to_svg()).0, 776.0);
+    let roomy = Figure::new("f")
+        .columns(2)
+        .with(map().roomy())
+        .with(line_plot());
+    let (width, height) = size_of(&roomy.to_svg());
+    let alone = |panel: &Panel| size_of(&panel.to_svg());
+    let (wide, narrow) = (alone(&roomy.panels()[0]), alone(&roomy.panels()[1]));
+    assert_eq!(width, wide.0);
+    assert!(wide.0 > 776.0 && height > wide.1 + narrow.1);
+    // Every cell has its number, and so has the end of the legend.
+    assert_eq!(roomy.to_svg().matches(">1234.5<").count(), 41);
+    assert_eq!(usual.to_svg().matches(">1234.5<").count(), 2);
+    let html = roomy.to_html();
+    assert_eq!(html.matches("overflow-x:auto").count(), 1);
+    assert!(html.contains(&format!("min-width:{}px", wide.0)));
+}
+
+fn line_plot() -> Plot {
+    Plot::new("p", "x", "y").with(line("a"))
+}
+
+#[test]
+fn names_of_columns_are_turned_where_they_do_not_fit() {
+    let map = |name: &str| {
+        let names = [name.to_owned(), "b".to_owned()];
+        let map = HeatMap::new("m", Shading::Sequential, 0, vec![vec![Some(1.0); 2]; 2]);
+        Panel::from(map.names(&names, &names)).to_svg()
+    };
+    assert_eq!(map("short").matches("rotate(-90)").count(), 1);
+    let long = map("a rather long name");
+    assert_eq!(long.matches("rotate(-90)").count(), 3);
+    assert_eq!(long.matches("a rather l").count(), 2);
+}
+
+#[test]
+fn references_stand_within_the_axes_and_in_the_legend() {
+    let plot = || line_plot().x_shows([0.0, 40.0]).y_shows([0.0, 40.0]);
+    let drawn = |plot: Plot| Panel::from(plot).to_svg().matches("4 4").count();
+    assert_eq!(drawn(plot()), 0);
+    assert_eq!(drawn(plot().diagonal("equal")), 2);
+    assert_eq!(drawn(plot().upright("here", 3.0)), 2);
+    // Beyond the axis only the legend tells of it.
+    assert_eq!(drawn(plot().upright("there", 300.0)), 1);
+    assert_eq!(drawn(plot().upright("nowhere", f64::NAN)), 0);
+}
+
+#[test]
+fn larger_points_have_larger_markers() {
+    let sized = |size| {
+        let point = Point::new(0.0, 1.0).sized(size);
+        let series = Series::new("s", Mark::Points, [point]);
+        Panel::from(Plot::new("p", "x", "y").with(series)).to_svg()
+    };
+    assert!(sized(2.0).contains("r=\"7.2\"") && sized(1.0).contains("r=\"3.6\""));
+    assert!(sized(1e9).contains("r=\"10.8\"") && !sized(f64::NAN).contains("NaN"));
+}
+
 #[test]
 fn spreads_stay_within_the_bounds() {
     let plot = Plot::new("t", "x", "%")

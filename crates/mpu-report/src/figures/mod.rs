@@ -6,30 +6,51 @@
 //! - [`HeatMaps`]: figure 4, margins and counts by true class and answer;
 //! - [`learning_curves`]: the curves of any records.
 //!
-//! Only what the records hold is drawn, and their order does not matter. Runs are averaged over seeds only
+//! Others are drawn from plain values, which are also what a run's report keeps of them:
+//!
+//! - [`RunCurves`]: every epoch of one run, or of several in the same panels;
+//! - [`Answers`]: confusion and margins;
+//! - [`Reliability`]: predicted probabilities against observed frequencies;
+//! - [`PriorEstimates`]: class priors with their bounds, estimates and intervals, of one or several estimators;
+//! - [`PriorSensitivity`]: what other priors would have given;
+//! - [`Thresholds`]: precision and recall if unsure rows are left unanswered.
+//!
+//! Of records, only what they hold is drawn, and their order does not matter. Runs are averaged over seeds only
 //! where everything else about them is the same; of several such sets the one with the most seeds is
 //! drawn, then the one with the most epochs, and the figure's note says how many runs were left out.
 //! Filter the records to have another. What is missing is said in the drawing and in
 //! [`Drawn::missing`].
 
+mod answers;
 mod cells;
 mod curves;
 mod heat_maps;
 #[cfg(test)]
 mod made_up;
 mod misspecification;
+mod prior_estimates;
 mod prior_sweep;
+mod reliability;
+mod run_curves;
+mod sensitivity;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 
 use crate::chart::Figure;
 
+pub use answers::Answers;
 pub use curves::{TrainingCurves, learning_curves};
 pub use heat_maps::HeatMaps;
 pub use misspecification::{
     Bandwidth, BoundCurves, Misspecification, PerturbedScores, Scheme, ShiftedScore,
 };
+pub use prior_estimates::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
 pub use prior_sweep::PriorSweep;
+pub use reliability::{ClassReliability, Reliability, ReliabilityBin};
+pub use run_curves::{CurveKind, RunCurve, RunCurves};
+pub use sensitivity::{PriorSensitivity, SensitivityCurve};
+pub use thresholds::{ThresholdPoint, Thresholds};
 
 /// The paper's method.
 const METHOD: &str = "csmpu-abs";

@@ -73,9 +73,9 @@ impl Table {
         format!("{table}\n")
     }
 
-    /// Markdown. Bars in cells are escaped, line breaks become spaces.
+    /// Markdown. Bars and tags in cells are escaped, line breaks become spaces.
     pub fn to_md(&self) -> String {
-        let escape = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+        let escape = |text: &str| escape_md_tags(&text.replace('|', "\\|").replace('\n', " "));
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let headings = self.columns.iter().map(|(heading, _)| escape(heading));
         let mut text = line(headings.collect());
@@ -123,6 +123,20 @@ impl Table {
     pub fn to_html(&self) -> String {
         html::render(self)
     }
+}
+
+/// Text with the brackets escaped that Markdown would read as the beginning of a tag.
+pub fn escape_md_tags(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        let opens = |next: &char| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?');
+        if c == '<' && letters.peek().is_some_and(opens) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
 }
 
 /// A report: a table for people, and the data behind it for programs.

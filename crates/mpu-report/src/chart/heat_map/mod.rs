@@ -1,0 +1,196 @@
+//! A matrix whose cells are coloured by their values and carry them as numbers.
+
+mod draw;
+
+use super::frame::header_height;
+use super::palette::{diverging, sequential};
+
+/// Which colours the values have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shading {
+    /// From light to dark between zero and the largest value: for counts.
+    Sequential,
+    /// One hue below zero, another above, light at zero: for values of either sign.
+    Diverging,
+}
+
+/// A matrix with rows and columns that have names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeatMap {
+    title: String,
+    subtitle: String,
+    row_title: String,
+    column_title: String,
+    rows: Vec<String>,
+    columns: Vec<String>,
+    cells: Vec<Vec<Option<f64>>>,
+    second: Vec<Vec<String>>,
+    decimals: usize,
+    unit: String,
+    shading: Shading,
+    extent: Option<f64>,
+    room: Room,
+    zeros: Zeros,
+    notice: Option<String>,
+}
+
+/// Whether cells of value zero carry their number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Zeros {
+    Written,
+    Silent,
+}
+
+/// How wide the panel is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// As all panels are.
+    Usual,
+    /// As wide as the numbers need.
+    Needed,
+}
+
+impl HeatMap {
+    /// A matrix of `cells[row][column]`; cells without a value, or with one that is not finite, stay
+    /// blank, and so do those that the lists are too short for.
+    pub fn new(
+        title: impl Into<String>,
+        shading: Shading,
+        decimals: usize,
+        cells: Vec<Vec<Option<f64>>>,
+    ) -> Self {
+        let n_columns = cells.iter().map(Vec::len).max().unwrap_or(0);
+        Self {
+            title: title.into(),
+            subtitle: String::new(),
+            row_title: "row".to_owned(),
+            column_title: "column".to_owned(),
+            rows: (0..cells.len()).map(|i| i.to_string()).collect(),
+            columns: (0..n_columns).map(|i| i.to_string()).collect(),
+            cells,
+            second: Vec::new(),
+            decimals,
+            unit: String::new(),
+            shading,
+            extent: None,
+            room: Room::Usual,
+            zeros: Zeros::Written,
+            notice: None,
+        }
+    }
+
+    /// A line below the title.
+    #[must_use]
+    pub fn subtitle(mut self, text: impl Into<String>) -> Self {
+        self.subtitle = text.into();
+        self
+    }
+
+    /// What rows and columns are.
+    #[must_use]
+    pub fn axes(mut self, row_title: impl Into<String>, column_title: impl Into<String>) -> Self {
+        (self.row_title, self.column_title) = (row_title.into(), column_title.into());
+        self
+    }
+
+    /// The names of rows and columns, in place of numbers counted from zero.
+    #[must_use]
+    pub fn names(mut self, rows: &[String], columns: &[String]) -> Self {
+        for (names, given) in [(&mut self.rows, rows), (&mut self.columns, columns)] {
+            for (name, given) in names.iter_mut().zip(given) {
+                name.clone_from(given);
+            }
+        }
+        self
+    }
+
+    /// What follows each number, such as `%`.
+    #[must_use]
+    pub fn unit(mut self, unit: impl Into<String>) -> Self {
+        self.unit = unit.into();
+        self
+    }
+
+    /// The value that has the darkest colour, in place of the largest one; others are not drawn darker.
+    #[must_use]
+    pub fn darkest(mut self, value: f64) -> Self {
+        self.extent = Some(value).filter(|v| v.is_finite() && *v > 0.0);
+        self
+    }
+
+    /// A second line in each cell, such as a count; lists that are too short leave none.
+    #[must_use]
+    pub fn second_lines(mut self, lines: Vec<Vec<String>>) -> Self {
+        self.second = lines;
+        self
+    }
+
+    /// Without numbers in cells of value zero, so that the others stand out.
+    #[must_use]
+    pub fn silent_zeros(mut self) -> Self {
+        self.zeros = Zeros::Silent;
+        self
+    }
+
+    /// As wide as the numbers need, where there are many columns.
+    #[must_use]
+    pub fn roomy(mut self) -> Self {
+        self.room = Room::Needed;
+        self
+    }
+
+    /// A text in place of the matrix: what is missing.
+    #[must_use]
+    pub fn notice(mut self, text: impl Into<String>) -> Self {
+        self.notice = Some(text.into());
+        self
+    }
+
+    /// What a reader who cannot see the panel is told.
+    pub(super) fn description(&self) -> String {
+        let mut text = format!(
+            "{}: {} by {}",
+            self.title, self.row_title, self.column_title
+        );
+        for part in [self.subtitle.as_str(), self.notice.as_deref().unwrap_or("")] {
+            if !part.is_empty() {
+                text.push_str("; ");
+                text.push_str(part);
+            }
+        }
+        text
+    }
+
+    fn value(&self, row: usize, column: usize) -> Option<f64> {
+        let cell = self.cells.get(row)?.get(column).copied().flatten();
+        cell.filter(|value| value.is_finite())
+    }
+
+    /// The value of the darkest colour: the largest absolute one unless another was given; 1 if all are
+    /// zero or blank.
+    fn extent(&self) -> f64 {
+        if let Some(extent) = self.extent {
+            return extent;
+        }
+        let values = self
+            .cells
+            .iter()
+            .flatten()
+            .flatten()
+            .filter(|v| v.is_finite());
+        let extent = values.map(|v| v.abs()).fold(0.0, f64::max);
+        if extent > 0.0 { extent } else { 1.0 }
+    }
+
+    fn colour(&self, share: f64) -> [u8; 3] {
+        match self.shading {
+            Shading::Sequential => sequential(share),
+            Shading::Diverging => diverging(share),
+        }
+    }
+
+    /// How high the titles are at a panel's width.
+    pub(super) fn header(&self, width: f64) -> f64 {
+        header_height(&self.title, &self.subtitle, width)
+    }
+}

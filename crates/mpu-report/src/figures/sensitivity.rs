@@ -1,0 +1,45 @@
+//! What other priors would have given.
+
+use crate::chart::{Figure, Mark, Plot, Point, Series};
+use serde::{Deserialize, Serialize};
+
+/// One figure of merit under changed priors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SensitivityCurve {
+    /// Its name, with its unit.
+    pub metric: String,
+    /// Pairs of relative change and value, in any order; no value leaves a gap.
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+/// How figures of merit move with the priors that training was told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PriorSensitivity {
+    /// What was changed, such as `prior of the negative class`.
+    pub changed: String,
+    /// One curve a figure of merit.
+    pub curves: Vec<SensitivityCurve>,
+}
+
+impl PriorSensitivity {
+    /// One panel a figure of merit, against the relative change in per cent.
+    pub fn figure(&self, title: &str) -> Figure {
+        let x_title = format!("change of the {} (%)", self.changed);
+        let panel = |curve: &SensitivityCurve| {
+            let mut points = curve.points.clone();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let points = points
+                .into_iter()
+                .map(|(change, value)| Point::new(100.0 * change, value.unwrap_or(f64::NAN)));
+            Plot::new("If the priors were others", &x_title, &curve.metric)
+                .with(Series::new("with changed priors", Mark::Points, points))
+                .upright("as trained", 0.0)
+        };
+        self.curves
+            .iter()
+            .map(panel)
+            .fold(Figure::new(title), Figure::with)
+    }
+}

@@ -1,0 +1,116 @@
+//! The table that a report begins with: one column a run.
+
+use super::{Basis, Fact, RunReport, Score, ScoreKind};
+use crate::table::{Align, Cell, Table};
+
+/// Whether the scores of several runs were measured on the same rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    /// On the same ones: the best stands out.
+    Same,
+    /// On different or unknown ones.
+    Different,
+}
+
+impl Comparison {
+    pub(super) fn of(runs: &[RunReport]) -> Self {
+        match runs {
+            [first, ..]
+                if !first.measured_on.is_empty()
+                    && runs.iter().all(|run| run.measured_on == first.measured_on) =>
+            {
+                Self::Same
+            }
+            _ => Self::Different,
+        }
+    }
+}
+
+/// Scores and facts, one column a run; the best of several shares stands out where they can be compared.
+pub(super) fn table(runs: &[RunReport], labels: &[String]) -> Table {
+    let mut table = columns(labels);
+    let comparison = Comparison::of(runs);
+    let keys = |score: &Score| (score.name.clone(), score.basis);
+    for key in in_order(runs.iter().flat_map(|run| &run.scores).map(keys)) {
+        let scores: Vec<Option<&Score>> = runs
+            .iter()
+            .map(|run| run.scores.iter().find(|s| keys(s) == key))
+            .collect();
+        let best = best(&scores, comparison);
+        let cells = scores.iter().map(|score| match score {
+            Some(score) => cell(score).emphasised_if(best == Some(score.value)),
+            None => Cell::new("–"),
+        });
+        let name = Cell::new(key.0).with_detail(key.1.label());
+        table.push(std::iter::once(name).chain(cells));
+    }
+    push_facts(&mut table, runs, |run| &run.facts);
+    table
+}
+
+/// Facts alone, one column a run; none if no run has any.
+pub(super) fn facts(
+    runs: &[RunReport],
+    labels: &[String],
+    pick: impl Fn(&RunReport) -> &Vec<Fact>,
+) -> Option<Table> {
+    let mut table = columns(labels);
+    push_facts(&mut table, runs, pick);
+    (!table.rows().is_empty()).then_some(table)
+}
+
+fn columns(labels: &[String]) -> Table {
+    let headings = match labels {
+        [_] => vec!["value".to_owned()],
+        several => several.to_vec(),
+    };
+    let runs = headings.into_iter().map(|heading| (heading, Align::Left));
+    Table::new(std::iter::once((String::new(), Align::Left)).chain(runs))
+}
+
+fn push_facts(table: &mut Table, runs: &[RunReport], pick: impl Fn(&RunReport) -> &Vec<Fact>) {
+    let names = runs.iter().flat_map(&pick).map(|fact| fact.name.clone());
+    for name in in_order(names) {
+        let values = runs.iter().map(|run| {
+            let fact = pick(run).iter().find(|fact| fact.name == name);
+            Cell::new(fact.map_or("–", |fact| fact.value.as_str()))
+        });
+        table.push(std::iter::once(Cell::new(&name)).chain(values));
+    }
+}
+
+/// Each of some things once, in the order in which they first come.
+fn in_order<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for thing in things {
+        if !seen.contains(&thing) {
+            seen.push(thing);
+        }
+    }
+    seen
+}
+
+/// The best of several shares that differ.
+fn best(scores: &[Option<&Score>], comparison: Comparison) -> Option<f64> {
+    let shares = scores.iter().flatten();
+    let shares = shares.filter(|s| {
+        s.kind == ScoreKind::Share && s.basis != Basis::HiddenLabels && s.value.is_finite()
+    });
+    let values: Vec<f64> = shares.map(|s| s.value).collect();
+    let high = values.iter().copied().reduce(f64::max)?;
+    let low = values.iter().copied().reduce(f64::min)?;
+    (comparison == Comparison::Same && high > low).then_some(high)
+}
+
+fn cell(score: &Score) -> Cell {
+    let text = |value: f64| match score.kind {
+        _ if !value.is_finite() => "–".to_owned(),
+        ScoreKind::Share => format!("{:.2} %", 100.0 * value),
+        ScoreKind::Number => format!("{value:.4}"),
+    };
+    let cell = Cell::new(text(score.value));
+    match score.interval {
+        Some((low, high)) => cell.with_detail(format!("{} to {}", text(low), text(high))),
+        None => cell,
+    }
+}
