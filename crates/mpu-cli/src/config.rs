@@ -11,10 +11,12 @@ use mpu_risk::{Method, Placement};
 use mpu_train::{DeviceChoice, Keep, Selection, TrainSettings};
 use serde::{Deserialize, Serialize};
 
-/// Everything that decides the outcome of a run. Unknown keys are refused.
+/// Everything that decides the outcome of a run on rows that `D` describes: a benchmark
+/// ([`DataConfig`]), or a file of the user's own ([`OwnData`](crate::own::OwnData)). Unknown keys are refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct RunConfig {
+#[serde(bound(deserialize = "D: Deserialize<'de> + Default"))]
+pub(crate) struct RunConfig<D = DataConfig> {
     /// The method's slug.
     pub(crate) method: Method,
     /// Where the correction is placed; the method's own place if not given.
@@ -24,7 +26,7 @@ pub(crate) struct RunConfig {
     pub(crate) seed: u64,
     /// `cpu`, `cuda`, `cuda:N`, `metal` or `auto`.
     pub(crate) device: DeviceChoice,
-    pub(crate) data: DataConfig,
+    pub(crate) data: D,
     pub(crate) loss: Loss,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<ModelConfig>,
@@ -60,6 +62,10 @@ pub(crate) struct DataConfig {
     /// priors on purpose. Sums to zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) prior_shift: Option<Vec<f64>>,
+    /// `auto`: hand the estimator priors estimated from labelled rows and pool alone, in place of the
+    /// pool's own, which a user would not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) priors: Option<Auto>,
     /// Keep at most so many training rows and as many test rows, the first of each class in
     /// proportion: for quick trials, and marked in every result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +73,13 @@ pub(crate) struct DataConfig {
     /// How features are scaled; the paper's way for the dataset if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scaling: Option<Scaling>,
+}
+
+/// The word `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Auto {
+    Auto,
 }
 
 /// The architecture, without what the data decide.
@@ -91,7 +104,7 @@ pub(crate) struct SweepConfig {
     pub(crate) select: Selection,
 }
 
-impl Default for RunConfig {
+impl<D: Default> Default for RunConfig<D> {
     /// What `mpu-cli train` does with no arguments.
     fn default() -> Self {
         Self {
@@ -99,7 +112,7 @@ impl Default for RunConfig {
             placement: None,
             seed: 42,
             device: DeviceChoice::Cpu,
-            data: DataConfig::default(),
+            data: D::default(),
             loss: Loss::default(),
             model: None,
             train: TrainSettings::default(),
@@ -121,50 +134,34 @@ impl Default for DataConfig {
             validation_share: 0.0,
             split_seed: 42,
             prior_shift: None,
+            priors: None,
             max_rows: None,
             scaling: None,
         }
     }
 }
 
-impl RunConfig {
-    /// The configuration of a file (or the default), with `overrides` (`a.b=value`) laid over it,
-    /// defaults filled in and every range checked.
-    pub(crate) fn resolve(file: Option<&Path>, overrides: &[String]) -> anyhow::Result<Self> {
-        let (text, name) = match file {
-            None => (String::new(), "the default configuration".to_owned()),
-            Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .with_context(|| format!("reading {}", path.display()))?;
-                (text, path.display().to_string())
-            }
-        };
-        // Parsed as written first, so that a fault is shown with its line and column.
-        toml::from_str::<Self>(&text).with_context(|| name.clone())?;
-        let mut table: toml::Table = toml::from_str(&text).with_context(|| name.clone())?;
-        for assignment in overrides {
-            assign(&mut table, assignment)?;
+impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
+    /// The configuration of a file (or the default), with `overrides` (`a.b=value`) laid over it, not yet
+    /// completed.
+    pub(crate) fn read(file: Option<&Path>, overrides: &[String]) -> anyhow::Result<Self> {
+        let (table, name) = read_table(file)?;
+        if let Some(path) = file {
+            // Parsed as written first, so that a fault is shown with its line and column.
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("reading {}", path.display()))?;
+            toml::from_str::<Self>(&text).with_context(|| name.clone())?;
         }
-        Self::of_table(table).with_context(|| format!("{name} with overrides"))
+        let table = overridden(table, overrides)?;
+        table
+            .try_into::<Self>()
+            .with_context(|| format!("{name} with overrides"))
     }
 
-    /// The configuration of a parsed file, completed and checked.
-    pub(crate) fn of_table(table: toml::Table) -> anyhow::Result<Self> {
-        table.try_into::<Self>()?.completed()
-    }
-
-    /// Fills in what is not given and checks every range.
-    pub(crate) fn completed(mut self) -> anyhow::Result<Self> {
-        let card = self.data.dataset.card();
-        self.data.scaling.get_or_insert(card.scaling);
+    /// Fills in what the method decides and checks every range that needs no data.
+    pub(crate) fn check(&mut self, validation_share: f64) -> anyhow::Result<()> {
         self.placement
             .get_or_insert(self.method.default_placement());
-        self.model.get_or_insert_with(|| match card.shape {
-            Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },
-            _ => ModelConfig::Mlp {
-                hidden: vec![300; 4],
-            },
-        });
         if self.method == Method::CsmpuSt {
             self.train.self_training.get_or_insert_default();
         } else if self.train.self_training.is_some() {
@@ -173,7 +170,7 @@ impl RunConfig {
                 self.method
             );
         }
-        if self.train.keep == Keep::BestRisk && self.data.validation_share == 0.0 {
+        if self.train.keep == Keep::BestRisk && validation_share == 0.0 {
             anyhow::bail!(
                 "train.keep = best-risk chooses by held-out rows: data.validation-share must be above 0\nhint: --set data.validation-share=0.1"
             );
@@ -185,19 +182,112 @@ impl RunConfig {
             );
             if sweep.select != Selection::Oracle {
                 anyhow::ensure!(
-                    self.data.validation_share > 0.0,
+                    validation_share > 0.0,
                     "a sweep chooses by held-out rows: data.validation-share must be above 0\nhint: --set data.validation-share=0.1"
                 );
             }
         }
+        self.train.check()?;
+        Ok(())
+    }
+
+    /// The architecture for rows of a shape and so many outputs.
+    pub(crate) fn architecture(&self, shape: Shape, outputs: usize) -> anyhow::Result<ModelSpec> {
+        let spec = match (self.model.as_ref(), shape) {
+            (
+                Some(ModelConfig::ResNet { depth }),
+                Shape::Image {
+                    channels,
+                    height,
+                    width,
+                },
+            ) => ModelSpec::ResNet(ResNetSpec {
+                channels,
+                height,
+                width,
+                depth: *depth,
+                outputs,
+            }),
+            (Some(ModelConfig::ResNet { .. }), Shape::Vector(_)) => anyhow::bail!(
+                "model.kind is resnet, but rows are vectors of {} numbers\nhint: use kind = \"mlp\"",
+                shape.len()
+            ),
+            (Some(ModelConfig::Mlp { hidden }), _) => {
+                let (inputs, hidden) = (shape.len(), hidden.clone());
+                ModelSpec::Mlp(MlpSpec {
+                    inputs,
+                    hidden,
+                    outputs,
+                })
+            }
+            (None, _) => ModelSpec::mlp5(shape.len(), outputs),
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// The configuration as a file.
+    pub(crate) fn to_toml(&self) -> anyhow::Result<String> {
+        toml::to_string(self).context("writing the configuration")
+    }
+}
+
+/// The table of a configuration file, empty without one, and what to call it.
+pub(crate) fn read_table(file: Option<&Path>) -> anyhow::Result<(toml::Table, String)> {
+    let Some(path) = file else {
+        return Ok((toml::Table::new(), "the default configuration".to_owned()));
+    };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {name}"))?;
+    let table = toml::from_str(&text).with_context(|| name.clone())?;
+    Ok((table, name))
+}
+
+/// A table with assignments (`a.b=value`) laid over it.
+pub(crate) fn overridden(
+    mut table: toml::Table,
+    overrides: &[String],
+) -> anyhow::Result<toml::Table> {
+    for assignment in overrides {
+        assign(&mut table, assignment)?;
+    }
+    Ok(table)
+}
+
+impl RunConfig {
+    /// The configuration of a file (or the default), with `overrides` laid over it, defaults filled in
+    /// and every range checked.
+    pub(crate) fn resolve(file: Option<&Path>, overrides: &[String]) -> anyhow::Result<Self> {
+        Self::read(file, overrides)?.completed()
+    }
+
+    /// The configuration of a parsed file, completed and checked.
+    pub(crate) fn of_table(table: toml::Table) -> anyhow::Result<Self> {
+        table.try_into::<Self>()?.completed()
+    }
+
+    /// Fills in what is not given and checks every range.
+    pub(crate) fn completed(mut self) -> anyhow::Result<Self> {
+        let card = self.data.dataset.card();
+        self.data.scaling.get_or_insert(card.scaling);
+        self.model.get_or_insert_with(|| match card.shape {
+            Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },
+            _ => ModelConfig::Mlp {
+                hidden: vec![300; 4],
+            },
+        });
+        self.check(self.data.validation_share)?;
         if let Some(shift) = &self.data.prior_shift {
             let (found, needed) = (shift.len(), self.data.classes.get());
             anyhow::ensure!(
                 found == needed,
                 "data.prior-shift has {found} entries: one for each of the {needed} classes is needed"
             );
+            anyhow::ensure!(
+                self.data.priors.is_none(),
+                "data.prior-shift moves the pool's own priors: it does not go with data.priors"
+            );
         }
-        self.train.check()?;
         self.model_spec()?;
         Ok(self)
     }
@@ -217,43 +307,7 @@ impl RunConfig {
 
     /// The architecture for the dataset's shape and classes.
     pub(crate) fn model_spec(&self) -> anyhow::Result<ModelSpec> {
-        let (shape, outputs) = (self.data.dataset.card().shape, self.data.classes.get());
-        let spec = match (self.model.as_ref(), shape) {
-            (
-                Some(ModelConfig::ResNet { depth }),
-                Shape::Image {
-                    channels,
-                    height,
-                    width,
-                },
-            ) => ModelSpec::ResNet(ResNetSpec {
-                channels,
-                height,
-                width,
-                depth: *depth,
-                outputs,
-            }),
-            (Some(ModelConfig::ResNet { .. }), Shape::Vector(_)) => anyhow::bail!(
-                "model.kind is resnet, but rows of {} are vectors\nhint: use kind = \"mlp\"",
-                self.data.dataset.slug()
-            ),
-            (Some(ModelConfig::Mlp { hidden }), _) => {
-                let (inputs, hidden) = (shape.len(), hidden.clone());
-                ModelSpec::Mlp(MlpSpec {
-                    inputs,
-                    hidden,
-                    outputs,
-                })
-            }
-            (None, _) => ModelSpec::mlp5(shape.len(), outputs),
-        };
-        spec.check()?;
-        Ok(spec)
-    }
-
-    /// The configuration as a file.
-    pub(crate) fn to_toml(&self) -> anyhow::Result<String> {
-        toml::to_string(self).context("writing the configuration")
+        self.architecture(self.data.dataset.card().shape, self.data.classes.get())
     }
 
     /// A name for the run's folder.

@@ -240,8 +240,8 @@ impl Worker<'_> {
             machine: machine(),
             threads,
             seconds: round(seconds),
-            data_mark: prepared.split.data_mark.clone(),
-            split_digest: prepared.split.digest(),
+            data_mark: prepared.facts.mark.clone(),
+            split_digest: prepared.facts.split_digest.clone(),
             model_sha256: sha256(&model_to_bytes(params)?),
             scores: Scores {
                 accuracy: share(last.test_accuracy),

@@ -12,11 +12,31 @@ use mpu_train::{EpochMetrics, Observer, Outcome, Problem, Run, RunError, State};
 use crate::config::{RunConfig, SweepConfig};
 use crate::console::Downloads;
 
-/// The rows a configuration trains on.
+/// The rows a run trains on, wherever they come from, and what it must be told of them.
 pub(crate) struct Prepared {
     pub(crate) problem: Problem,
     pub(crate) scaler: Scaler,
-    pub(crate) split: Split,
+    /// The priors that the estimator is told.
+    pub(crate) priors: Priors,
+    pub(crate) model: ModelSpec,
+    pub(crate) facts: Facts,
+}
+
+/// What is said of the data in summaries and model cards.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    /// The dataset, or the user's file.
+    pub(crate) dataset: String,
+    /// Names of the observed classes, then of the negative one.
+    pub(crate) class_names: Vec<String>,
+    /// The digest of the split.
+    pub(crate) split_digest: String,
+    /// How the data differ from the published ones, if they do.
+    pub(crate) mark: Option<String>,
+    /// How columns become features, for the user's own tables.
+    pub(crate) schema: Option<FeatureSchema>,
+    /// How the priors were estimated, if they were.
+    pub(crate) estimated: Option<PriorReport>,
 }
 
 /// The dataset of a configuration, downloaded if need be.
@@ -47,39 +67,48 @@ impl Prepared {
         let split = Split::of(data, &config.split_spec())?;
         let scaling = config.data.scaling.unwrap_or_default();
         let (problem, scaler) = Problem::of(data, &split, scaling)?;
+        let card = config.data.dataset.card();
+        let observed = card.class_names.iter().take(split.priors.observed().len());
+        let names = observed.map(|&name| name.to_owned());
+        let estimated = match config.data.priors {
+            None => None,
+            Some(Auto::Auto) => Some(priors::estimate(&problem, Seed(config.seed))?),
+        };
+        let priors = match &estimated {
+            Some(report) => report.priors()?,
+            None => shifted(problem.priors(), config.data.prior_shift.as_deref())?,
+        };
         Ok(Self {
+            model: config.model_spec()?,
+            facts: Facts {
+                dataset: config.data.dataset.slug().to_owned(),
+                class_names: names.chain([NEGATIVE.to_owned()]).collect(),
+                split_digest: split.digest(),
+                mark: split.data_mark.clone(),
+                schema: None,
+                estimated,
+            },
             problem,
             scaler,
-            split,
+            priors,
         })
     }
 
-    /// The priors that the estimator is told: the pool's, or wrong ones on purpose.
-    pub(crate) fn priors(&self, config: &RunConfig) -> anyhow::Result<Priors> {
-        let priors = self.problem.priors();
-        let Some(shift) = &config.data.prior_shift else {
-            return Ok(priors.clone());
-        };
-        let moved = priors
-            .as_slice()
-            .iter()
-            .zip(shift)
-            .map(|(pi, delta)| pi + delta);
-        // A prior that a shift takes away in full may end below zero by rounding.
-        let moved = moved.map(|pi| if pi.abs() < 1e-9 { 0.0 } else { pi });
-        Priors::new(moved.collect()).context("data.prior-shift")
-    }
-
     /// The run of a configuration at one learning rate.
-    pub(crate) fn run(&self, config: &RunConfig, lr: f64, threads: usize) -> anyhow::Result<Run> {
-        let mut estimator = Estimator::new(config.method, config.loss, self.priors(config)?);
+    pub(crate) fn run<D>(
+        &self,
+        config: &RunConfig<D>,
+        lr: f64,
+        threads: usize,
+    ) -> anyhow::Result<Run> {
+        let mut estimator = Estimator::new(config.method, config.loss, self.priors.clone());
         if let Some(placement) = config.placement {
             estimator = estimator.with_placement(placement);
         }
         let mut settings = config.train.clone();
         settings.lr = lr;
         Ok(Run {
-            model: config.model_spec()?,
+            model: self.model.clone(),
             estimator,
             settings,
             seed: Seed(config.seed),
@@ -89,9 +118,9 @@ impl Prepared {
     }
 
     /// Trains at one learning rate, from a state that was kept if there is one.
-    pub(crate) fn train<O: Observer<Error = anyhow::Error>>(
+    pub(crate) fn train<D, O: Observer<Error = anyhow::Error>>(
         &self,
-        config: &RunConfig,
+        config: &RunConfig<D>,
         lr: f64,
         threads: usize,
         resume: Option<State>,
@@ -104,6 +133,21 @@ impl Prepared {
                 RunError::Observer(error) => error,
             })
     }
+}
+
+/// The pool's priors, or wrong ones on purpose.
+fn shifted(priors: &Priors, shift: Option<&[f64]>) -> anyhow::Result<Priors> {
+    let Some(shift) = shift else {
+        return Ok(priors.clone());
+    };
+    let moved = priors
+        .as_slice()
+        .iter()
+        .zip(shift)
+        .map(|(pi, delta)| pi + delta);
+    // A prior that a shift takes away in full may end below zero by rounding.
+    let moved = moved.map(|pi| if pi.abs() < 1e-9 { 0.0 } else { pi });
+    Priors::new(moved.collect()).context("data.prior-shift")
 }
 
 /// Which outcome of a sweep is chosen, and the last epoch of each.
