@@ -43,4 +43,128 @@ pub enum Error {
         /// The largest that leaves every prior between 0 and 1.
         largest: f64,
     },
+
+    /// Margins that are not a whole number of rows, or have no fold number for each row.
+    #[error(
+        "{group}: {values} margins and {folds} fold numbers: {width} margins and one fold number a row are needed"
+    )]
+    Shape {
+        /// Which rows.
+        group: crate::margins::Group,
+        /// How many margins there are.
+        values: usize,
+        /// How many fold numbers there are.
+        folds: usize,
+        /// How many margins a row must have: one per observed class.
+        width: usize,
+    },
+
+    /// A group without rows.
+    #[error("{group} has no rows: at least one is needed")]
+    NoRows {
+        /// Which rows.
+        group: crate::margins::Group,
+    },
+
+    /// A margin that is not finite.
+    #[error(
+        "{group}, row {row}: margin {class} is {value}: margins must be finite\n\
+         hint: take differences of log-softmax values, not logarithms of rounded probabilities"
+    )]
+    NotFinite {
+        /// Which rows.
+        group: crate::margins::Group,
+        /// The row, counted from 0.
+        row: usize,
+        /// The margin, counted from 0.
+        class: usize,
+        /// Its value.
+        value: f64,
+    },
+
+    /// No observed class.
+    #[error("no observed class: at least one class must have labelled rows")]
+    NoClasses,
+
+    /// Row counts that do not belong to the margins.
+    #[error(
+        "{group}: counts for {found} rows, of which {drawn} were drawn: {needed} rows, at least one of them drawn, are needed"
+    )]
+    Counts {
+        /// Which rows.
+        group: crate::margins::Group,
+        /// For how many rows there are counts.
+        found: usize,
+        /// How many rows were drawn.
+        drawn: u64,
+        /// How many rows there are.
+        needed: usize,
+    },
+
+    /// A setting outside its range.
+    #[error("{name} is {value}: it must be {allowed}")]
+    Setting {
+        /// Which setting.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+
+    /// Moments that say nothing about a class.
+    #[error(
+        "no moment sees class {class}: its column of the matching problem is zero\n\
+         hint: are its margins larger on its own labelled rows than elsewhere?"
+    )]
+    Degenerate {
+        /// The class, counted from 0.
+        class: usize,
+    },
+
+    /// A matching problem of the wrong size or with entries that are not finite.
+    #[error(
+        "a matching problem of {rows} rows has {matrix} matrix and {target} target entries that are finite: {rows} x {classes} and {rows} are needed, and at least one row"
+    )]
+    System {
+        /// Rows.
+        rows: usize,
+        /// Classes.
+        classes: usize,
+        /// Finite entries of the matrix.
+        matrix: usize,
+        /// Finite entries of the target.
+        target: usize,
+    },
+
+    /// Too few bootstrap replicates could be computed.
+    #[error("{failed} of {replicates} bootstrap replicates failed, the first with: {first}")]
+    Bootstrap {
+        /// How many failed.
+        failed: usize,
+        /// How many were asked for.
+        replicates: usize,
+        /// What the first of them said.
+        first: String,
+    },
+
+    /// Priors that are none.
+    #[error(transparent)]
+    Priors(#[from] mpu_data::Error),
+
+    /// An unknown name.
+    #[error("no estimator is called `{found}`: there are {known}")]
+    UnknownEstimator {
+        /// The name given.
+        found: String,
+        /// The names there are.
+        known: String,
+    },
+
+    /// Replicates were asked for that were not kept.
+    #[error(
+        "the report holds no bootstrap replicates\n\
+         hint: estimate again with `keep: Keep::Replicates`"
+    )]
+    NoReplicates,
 }

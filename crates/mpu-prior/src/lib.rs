@@ -1,22 +1,62 @@
 //! Class-prior estimation for multi-class positive-unlabeled learning.
 //!
-//! So far this crate holds the set of admissible priors and the exact projection onto it, on which
-//! the point estimate of the paper's step 2 rests, and shifts of priors for the study of wrong ones
-//! ([`perturb`]); the estimators follow.
+//! Everything starts from out-of-fold [`Margins`] of labelled rows and of the pool. [`estimate`] does the paper's three
+//! steps in one call:
+//!
+//! | step | module | what it gives |
+//! |---|---|---|
+//! | 1 | [`np_bound`] | the printed lower bound, with its assumption in its name, and a rigorous upper bound |
+//! | 2 | [`matching`], [`moments`], [`solver`] | the point estimate by moment matching, on margins that negatives hardly reach |
+//! | 2, other methods | [`binary`] | best-bin, Elkan–Noto, KM2, penalised L1: one class at a time |
+//! | 3 | [`bootstrap`](mod@bootstrap), [`propagate`] | intervals, and priors to train with under uncertainty |
+//!
+//! Underneath are the set of admissible priors with the exact projection onto it ([`simplex`]) and shifts of
+//! priors for the study of wrong ones ([`perturb`]).
 //!
 //! ```
-//! use mpu_prior::FeasibleSet;
+//! use mpu_data::Seed;
+//! use mpu_prior::{EstimateOptions, EstimatorKind, Margins, Rows, estimate};
 //!
-//! // Class 0 makes up at least 10 % of the pool, class 1 at least 20 %.
-//! let set = FeasibleSet::new(vec![0.1, 0.2])?;
-//! let nearest = set.project(&[0.8, 0.6])?;
-//! assert!((nearest[0] - 0.6).abs() < 1e-12 && (nearest[1] - 0.4).abs() < 1e-12);
+//! // One observed class: its labelled rows have margin about 3, three tenths of the pool as well.
+//! let rows = |margins: Vec<f64>| Rows {
+//!     folds: vec![0; margins.len()],
+//!     values: margins,
+//! };
+//! let class = rows((0..200).map(|i| 3.0 + f64::from(i % 10) / 10.0).collect());
+//! let pool = rows((0..1000).map(|i| if i < 300 { 3.0 + f64::from(i % 10) / 10.0 } else { -3.0 }).collect());
+//! let margins = Margins::new(vec![class], pool)?;
+//!
+//! let estimator = EstimatorKind::default().build();
+//! let report = estimate(&margins, estimator.as_ref(), &EstimateOptions::default(), Seed(1))?;
+//! assert!((report.classes[0].estimate - 0.3).abs() < 0.01);
+//! assert!(report.classes[0].interval.low < 0.3 && report.classes[0].interval.high > 0.3);
 //! # Ok::<(), mpu_prior::Error>(())
 //! ```
 
+pub mod binary;
+pub mod binomial;
+pub mod bootstrap;
 mod error;
+pub mod estimator;
+mod linear;
+pub mod margins;
+pub mod matching;
+pub mod moments;
+pub mod np_bound;
 pub mod perturb;
+pub mod propagate;
+pub mod report;
 pub mod simplex;
+pub mod solver;
+mod tail;
+#[cfg(test)]
+mod testing;
 
+pub use bootstrap::{BootstrapOptions, bootstrap};
 pub use error::{Error, Result};
+pub use estimator::{EstimatorKind, Prepared, PriorEstimator};
+pub use margins::{Counts, Group, Margins, Rows};
+pub use matching::Matching;
+pub use np_bound::{NpBound, NpOptions, np_bounds};
+pub use report::{ClassReport, EstimateOptions, PriorReport, estimate};
 pub use simplex::FeasibleSet;

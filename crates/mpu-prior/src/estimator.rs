@@ -1,0 +1,124 @@
+//! What every estimator of class priors offers, and the closed list of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::binary::{BestBin, ElkanNoto, KernelMean, PenalizedL1};
+use crate::error::{Error, Result};
+use crate::margins::{Counts, Margins};
+use crate::matching::{Matching, MatchingReport};
+use crate::simplex::FeasibleSet;
+
+/// An estimator of the priors of the observed classes.
+pub trait PriorEstimator: Send + Sync {
+    /// Which one it is.
+    fn kind(&self) -> EstimatorKind;
+
+    /// Does once what does not depend on how often each row is counted: sorting, binning, kernels.
+    fn prepare(&self, margins: &Margins) -> Result<Box<dyn Prepared>>;
+
+    /// The most bootstrap replicates that make sense for its cost.
+    fn most_replicates(&self) -> usize {
+        usize::MAX
+    }
+
+    /// The estimate from all rows, made feasible.
+    fn estimate(&self, margins: &Margins) -> Result<Vec<f64>> {
+        let prepared = self.prepare(margins)?;
+        feasible(&prepared.point(&Counts::once(margins))?)
+    }
+}
+
+/// An estimator that has seen its margins.
+pub trait Prepared: Send + Sync {
+    /// The estimates of the observed classes with rows counted as given. Methods that take one class at a time may
+    /// give a sum above one: see [`feasible`].
+    fn point(&self, counts: &Counts) -> Result<Vec<f64>>;
+
+    /// How the matching went, if it is one.
+    fn matching(&self, counts: &Counts) -> Result<Option<MatchingReport>> {
+        let _ = counts;
+        Ok(None)
+    }
+}
+
+/// The nearest priors that are not negative and sum to at most one.
+pub fn feasible(priors: &[f64]) -> Result<Vec<f64>> {
+    FeasibleSet::new(vec![0.0; priors.len()])?.project(priors)
+}
+
+/// Every estimator there is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum EstimatorKind {
+    /// Joint matching of margin moments in the region of high margins ([`Matching`]). The default:
+    /// docs/PRIORS.md compares them.
+    #[default]
+    Moments,
+    /// Best-bin estimation, one class at a time ([`BestBin`]).
+    Bbe,
+    /// Elkan and Noto's constant, one class at a time ([`ElkanNoto`]).
+    ElkanNoto,
+    /// Kernel mean embedding, one class at a time ([`KernelMean`]).
+    Km2,
+    /// Penalised L1 divergence, one class at a time ([`PenalizedL1`]).
+    PenL1,
+}
+
+impl EstimatorKind {
+    /// Every estimator.
+    pub const ALL: [Self; 5] = [
+        Self::Moments,
+        Self::Bbe,
+        Self::ElkanNoto,
+        Self::Km2,
+        Self::PenL1,
+    ];
+
+    /// Its name in configurations and tables.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Moments => "moments",
+            Self::Bbe => "bbe",
+            Self::ElkanNoto => "elkan-noto",
+            Self::Km2 => "km2",
+            Self::PenL1 => "pen-l1",
+        }
+    }
+
+    /// The estimator with its default settings.
+    pub fn build(self) -> Box<dyn PriorEstimator> {
+        match self {
+            Self::Moments => Box::new(Matching::default()),
+            Self::Bbe => Box::new(BestBin::default()),
+            Self::ElkanNoto => Box::new(ElkanNoto),
+            Self::Km2 => Box::new(KernelMean::default()),
+            Self::PenL1 => Box::new(PenalizedL1::default()),
+        }
+    }
+}
+
+impl fmt::Display for EstimatorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.slug())
+    }
+}
+
+impl FromStr for EstimatorKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.map(Self::slug);
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.slug() == text)
+            .ok_or_else(|| Error::UnknownEstimator {
+                found: text.to_owned(),
+                known: known.join(", "),
+            })
+    }
+}
