@@ -243,6 +243,13 @@ pub(crate) fn read_table(file: Option<&Path>) -> anyhow::Result<(toml::Table, St
     Ok((table, name))
 }
 
+/// Whether a configuration is about a file of the user's own.
+pub(crate) fn is_own(file: Option<&Path>) -> anyhow::Result<bool> {
+    let (table, _) = read_table(file)?;
+    let data = table.get("data").and_then(toml::Value::as_table);
+    Ok(data.is_some_and(|data| data.contains_key("file")))
+}
+
 /// A table with assignments (`a.b=value`) laid over it.
 pub(crate) fn overridden(
     mut table: toml::Table,

@@ -7,6 +7,11 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use mpu_data::source::progress::Progress;
 
+/// Work that the user stopped: exit code 130.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted {0}")]
+pub(crate) struct Interrupted(pub(crate) &'static str);
+
 /// True once Ctrl-C was pressed or the system asked to end. Listens from the first call on.
 pub(crate) fn interrupts() -> anyhow::Result<&'static AtomicBool> {
     static INTERRUPTED: AtomicBool = AtomicBool::new(false);

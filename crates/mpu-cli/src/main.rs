@@ -15,7 +15,9 @@ mod config;
 mod console;
 mod files;
 mod misspecification;
+mod own;
 mod plan;
+mod priors;
 mod reproduction;
 mod run_folder;
 mod runner;
@@ -53,8 +55,9 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::from(1),
         Err(error) => {
             eprintln!("error: {error:#}");
-            let stopped =
-                error.is::<commands::train::Interrupted>() || error.is::<commands::runs::Stopped>();
+            let stopped = error.is::<commands::train::Interrupted>()
+                || error.is::<commands::runs::Stopped>()
+                || error.is::<console::Interrupted>();
             ExitCode::from(if stopped { 130 } else { 2 })
         }
     }

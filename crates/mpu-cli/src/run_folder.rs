@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use mpu_data::source::content::sha256;
+use mpu_data::table::FeatureSchema;
 use mpu_data::{Priors, Scaler, Shape};
 use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Params};
+use mpu_prior::PriorReport;
 use mpu_risk::Method;
 use mpu_train::{EpochMetrics, State, model_to_bytes};
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
 use crate::files;
+use crate::training::Prepared;
 
 /// The version of `model.json` and `summary.json`.
 const VERSION: u32 = 1;
@@ -33,35 +36,31 @@ pub(crate) struct ModelCard {
     pub(crate) dataset: String,
     /// How the data differ from the published ones, if they do.
     pub(crate) data_mark: Option<String>,
+    /// How columns of the user's own tables become features.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) schema: Option<FeatureSchema>,
+    /// How the priors were estimated, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) estimated_priors: Option<PriorReport>,
 }
 
 impl ModelCard {
-    pub(crate) fn new(
-        config: &RunConfig,
-        model: ModelSpec,
-        scaler: Scaler,
-        priors: Priors,
-        data_mark: Option<String>,
-    ) -> Self {
-        let card = config.data.dataset.card();
-        let observed = config.data.classes.n_observed();
-        let names = card
-            .class_names
-            .iter()
-            .take(observed)
-            .map(|&name| name.to_owned());
+    pub(crate) fn new<D>(config: &RunConfig<D>, prepared: &Prepared) -> Self {
+        let facts = &prepared.facts;
         Self {
             version: VERSION,
             mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
-            model,
-            shape: card.shape,
-            scaler,
-            class_names: names.chain(["negative".to_owned()]).collect(),
-            priors,
+            model: prepared.model.clone(),
+            shape: prepared.problem.train().features.shape(),
+            scaler: prepared.scaler.clone(),
+            class_names: facts.class_names.clone(),
+            priors: prepared.priors.clone(),
             method: config.method,
             loss: config.loss,
-            dataset: config.data.dataset.slug().to_owned(),
-            data_mark,
+            dataset: facts.dataset.clone(),
+            data_mark: facts.mark.clone(),
+            schema: facts.schema.clone(),
+            estimated_priors: facts.estimated.clone(),
         }
     }
 }
@@ -109,13 +108,12 @@ pub(crate) struct RunFolder {
 
 impl RunFolder {
     /// A folder for a new run; it must be empty.
-    pub(crate) fn create(path: &Path, config: &RunConfig) -> anyhow::Result<Self> {
+    pub(crate) fn create(path: &Path, config_toml: &str) -> anyhow::Result<Self> {
         files::new_folder(path)?;
         let folder = Self {
             path: path.to_owned(),
         };
-        let written =
-            files::write_atomic(&folder.file("config.toml"), config.to_toml()?.as_bytes());
+        let written = files::write_atomic(&folder.file("config.toml"), config_toml.as_bytes());
         if written.is_err() {
             // An empty folder would only be in the way.
             let _ = std::fs::remove_dir(path);

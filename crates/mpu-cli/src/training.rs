@@ -4,13 +4,19 @@ use anyhow::Context as _;
 use mpu_data::dataset::TrainTest;
 use mpu_data::source::load::{LoadOptions, load};
 use mpu_data::source::resolve::Locations;
+use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{Priors, Scaler, Seed, Split};
-use mpu_models::Threads;
+use mpu_models::{ModelSpec, Threads};
+use mpu_prior::PriorReport;
 use mpu_risk::Estimator;
 use mpu_train::{EpochMetrics, Observer, Outcome, Problem, Run, RunError, State};
 
-use crate::config::{RunConfig, SweepConfig};
+use crate::config::{Auto, RunConfig, SweepConfig};
 use crate::console::Downloads;
+use crate::priors;
+
+/// What the negative class is called.
+pub(crate) const NEGATIVE: &str = "negative";
 
 /// The rows a run trains on, wherever they come from, and what it must be told of them.
 pub(crate) struct Prepared {
@@ -35,6 +41,8 @@ pub(crate) struct Facts {
     pub(crate) mark: Option<String>,
     /// How columns become features, for the user's own tables.
     pub(crate) schema: Option<FeatureSchema>,
+    /// What was understood of the user's own table.
+    pub(crate) check: Option<DataCheck>,
     /// How the priors were estimated, if they were.
     pub(crate) estimated: Option<PriorReport>,
 }
@@ -86,6 +94,7 @@ impl Prepared {
                 split_digest: split.digest(),
                 mark: split.data_mark.clone(),
                 schema: None,
+                check: None,
                 estimated,
             },
             problem,

@@ -6,6 +6,7 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use anyhow::Context as _;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand};
 use mpu_data::source::resolve::{Locations, Network};
@@ -63,6 +64,8 @@ pub(crate) enum Command {
   mpu-cli train
   mpu-cli train --dataset usps --classes 4 --prior 0.5 --method csmpu-exact-nn
   mpu-cli train configs/mnist.toml --set train.epochs=20 --set method=area
+  mpu-cli train --data items.csv --label-column kind
+  mpu-cli train --data items.csv --label-column kind --priors dent=0.1,scratch=0.05 --test checked.csv
   mpu-cli train --resume runs/NAME")]
     Train(Box<Train>),
 
@@ -152,9 +155,35 @@ pub(crate) struct Train {
     #[arg(long, conflicts_with = "resume")]
     classes: Option<usize>,
 
-    /// The share of negatives in the pool.
-    #[arg(long, conflicts_with = "resume", allow_negative_numbers = true)]
-    prior: Option<f64>,
+    /// For a benchmark, the share of negatives in the pool; `auto` to train with estimated priors.
+    #[arg(
+        long,
+        value_name = "SHARE|auto",
+        conflicts_with = "resume",
+        allow_negative_numbers = true
+    )]
+    prior: Option<String>,
+
+    /// Your own table, or a folder of images, in place of a benchmark.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "dataset", "classes"])]
+    pub(crate) data: Option<PathBuf>,
+
+    /// A table of your own with true labels, to judge by.
+    #[arg(long, value_name = "FILE", requires = "data")]
+    test: Option<PathBuf>,
+
+    /// The share of each observed class in the pool, such as a=0.1,b=0.2; estimated if not given.
+    #[arg(
+        long,
+        value_name = "CLASS=SHARE",
+        value_delimiter = ',',
+        requires = "data",
+        conflicts_with = "prior"
+    )]
+    priors: Vec<String>,
+
+    #[command(flatten)]
+    table: TableArgs,
 
     /// The method.
     #[arg(long, value_parser = slug_parser::<Method>(&Method::ALL.map(Method::slug)), conflicts_with = "resume")]
@@ -209,15 +238,13 @@ pub(crate) struct Train {
 
 impl Train {
     /// The flags as assignments, after those of `--set`.
-    pub(crate) fn overrides(&self) -> Vec<String> {
+    pub(crate) fn overrides(&self) -> anyhow::Result<Vec<String>> {
         let mut overrides = self.set.clone();
         let mut set = |key: &str, value: Option<String>| {
             overrides.extend(value.map(|value| format!("{key}={value}")));
         };
-        let text = |slug: &str| format!("\"{slug}\"");
         set("data.dataset", self.dataset.map(|d| text(d.slug())));
         set("data.classes", self.classes.map(|k| k.to_string()));
-        set("data.prior", self.prior.map(float));
         set("method", self.method.map(|m| text(m.slug())));
         set("loss.surrogate", self.loss.map(|l| text(l.slug())));
         set("train.epochs", self.epochs.map(|n| n.to_string()));
@@ -225,8 +252,87 @@ impl Train {
         set("train.batch-size", self.batch_size.map(|n| n.to_string()));
         set("seed", self.seed.map(|n| n.to_string()));
         set("device", self.device.map(|d| text(&d.to_string())));
-        overrides
+        set("data.file", self.data.as_ref().map(|file| path(file)));
+        set("data.test", self.test.as_ref().map(|file| path(file)));
+        match self.prior.as_deref() {
+            None => {}
+            Some("auto") => set("data.priors", Some(text("auto"))),
+            Some(share) => {
+                let share: f64 = share.parse().with_context(|| {
+                    format!("--prior is `{share}`: it must be a number or `auto`")
+                })?;
+                anyhow::ensure!(
+                    self.data.is_none(),
+                    "--prior {share} is the share of negatives of a benchmark\nhint: for your own data give the share of each class, as in --priors a=0.1,b=0.2, or leave it out"
+                );
+                set("data.prior", Some(float(share)));
+            }
+        }
+        if !self.priors.is_empty() {
+            let mut given = toml::Table::new();
+            for one in &self.priors {
+                let share = one.rsplit_once('=').and_then(|(name, share)| {
+                    Some((name.trim().to_owned(), share.trim().parse::<f64>().ok()?))
+                });
+                let (name, share) = share.with_context(|| {
+                    format!("--priors has `{one}`: write CLASS=SHARE, such as dent=0.1")
+                })?;
+                given.insert(name, toml::Value::Float(share));
+            }
+            set("data.priors", Some(toml::Value::Table(given).to_string()));
+        }
+        if self.data.is_some() {
+            overrides.extend(self.table.assignments());
+        } else {
+            let stray = self.table.assignments();
+            anyhow::ensure!(
+                stray.is_empty(),
+                "{} is about your own table: name it with --data",
+                stray.join(", ")
+            );
+        }
+        Ok(overrides)
     }
+}
+
+impl TableArgs {
+    /// The flags as assignments.
+    pub(crate) fn assignments(&self) -> Vec<String> {
+        let list = |values: &[String]| {
+            (!values.is_empty()).then(|| {
+                let values = values.iter().cloned().map(toml::Value::String);
+                toml::Value::Array(values.collect()).to_string()
+            })
+        };
+        let word = |value: &Option<String>| value.as_deref().map(text);
+        let file = |value: &Option<PathBuf>| value.as_deref().map(path);
+        [
+            ("input-format", self.input_format.map(|f| text(f.slug()))),
+            ("label-column", word(&self.label_column)),
+            ("id-column", word(&self.id_column)),
+            ("exclude", list(&self.exclude)),
+            ("categorical", list(&self.categorical)),
+            ("missing", self.missing.map(|m| text(m.slug()))),
+            ("unlabeled-marker", list(&self.unlabeled_marker)),
+            ("unlabeled", file(&self.unlabeled)),
+            ("positives", file(&self.positives)),
+            ("key", word(&self.key)),
+            ("positives-class", word(&self.positives_class)),
+            ("labels", file(&self.labels)),
+        ]
+        .into_iter()
+        .filter_map(|(key, value)| Some(format!("data.{key}={}", value?)))
+        .collect()
+    }
+}
+
+/// A text as TOML writes it.
+fn text(value: &str) -> String {
+    toml::Value::String(value.to_owned()).to_string()
+}
+
+fn path(value: &std::path::Path) -> String {
+    text(&value.to_string_lossy())
 }
 
 /// A float that TOML reads back as one.

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use mpu_data::table::{
-    ColumnType, DataCheck, EncodeOptions, HeldOut, LabelConvention, Missing, Positives,
-    SamplingScheme, TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
+    ColumnType, DataCheck, EncodeOptions, HeldOut, SamplingScheme, TableInput, read_held_out,
+    read_table,
 };
 use mpu_report::{Align, Format, Table};
 use serde::Serialize;
 
 use crate::args;
 use crate::commands::Answer;
+use crate::own::OwnConfig;
 
 /// What is said of a held-out file with true labels.
 #[derive(Serialize)]
@@ -21,11 +22,10 @@ struct HeldOutCheck {
 }
 
 pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
-    let mut options = args.table.options()?;
-    // A check lists gaps rather than stopping at the first.
-    if args.table.missing.is_none() {
-        options.missing = Missing::Mean;
-    }
+    // A check lists gaps rather than stopping at the first: by default they are filled in.
+    let options = OwnConfig::read(None, &args.table.assignments())?
+        .data
+        .options()?;
     let table = read_table(TableInput::file(&args.data), &options)?;
     let held_out = match &args.test {
         None => None,
@@ -44,45 +44,6 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
         format => describe(&table.check, held_out.as_ref(), format)?,
     };
     Ok(Answer::good(text))
-}
-
-impl args::TableArgs {
-    /// The options that the flags ask for.
-    pub(crate) fn options(&self) -> anyhow::Result<TableOptions> {
-        let positives = match (&self.positives, &self.key) {
-            (Some(file), Some(key)) => Some(Positives {
-                input: TableInput::file(file),
-                key: key.clone(),
-                class_column: self.positives_class.clone(),
-            }),
-            (None, None) => None,
-            _ => anyhow::bail!(
-                "--positives and --key go together: the list, and the column that joins it"
-            ),
-        };
-        let convention = match self.unlabeled_marker.as_slice() {
-            [] => LabelConvention::Auto,
-            marks => LabelConvention::Marked(
-                marks
-                    .iter()
-                    .map(|mark| UnlabeledMarker::parse(mark))
-                    .collect(),
-            ),
-        };
-        Ok(TableOptions {
-            format: self.input_format,
-            label_column: self.label_column.clone(),
-            id_column: self.id_column.clone(),
-            exclude: self.exclude.clone(),
-            categorical: self.categorical.clone(),
-            missing: self.missing.unwrap_or(Missing::Error),
-            convention,
-            unlabeled: self.unlabeled.as_ref().map(TableInput::file),
-            positives,
-            labels: self.labels.as_ref().map(TableInput::file),
-            ..TableOptions::default()
-        })
-    }
 }
 
 fn describe_held_out(held: &HeldOut, names: &[String]) -> HeldOutCheck {
@@ -164,7 +125,7 @@ fn describe(
         let missing = check.missing();
         let _ = writeln!(
             text,
-            "missing values: {missing}; for training choose --missing mean or median"
+            "missing values: {missing}; in training they become the median or the most frequent category, unless --missing says otherwise"
         );
     }
     let _ = writeln!(

@@ -9,12 +9,15 @@ use indicatif::ProgressBar;
 use mpu_report::tensorboard::EventWriter;
 use mpu_report::{Align, Format, Table};
 use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome, State};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::args;
 use crate::commands::Answer;
 use crate::config::RunConfig;
 use crate::console::{bar, interrupts};
 use crate::files;
+use crate::own::OwnRows;
 use crate::run_folder::{ModelCard, RunFolder, Summary, SweepRow};
 use crate::training::{Prepared, chosen};
 
@@ -27,19 +30,40 @@ pub(crate) struct Interrupted {
 }
 
 pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
-    let interrupted = interrupts()?;
     let threads = args.threads.unwrap_or_else(|| {
         std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
     });
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.context("starting threads")?;
-    pool.install(|| Session::start(args, threads, interrupted)?.run())
+    pool.install(|| {
+        let resumed = args.resume.as_deref().map(RunFolder::open).transpose()?;
+        let kept = resumed.as_ref().map(|folder| folder.file("config.toml"));
+        let file = kept.as_deref().or(args.config.as_deref());
+        let overrides = match &resumed {
+            Some(_) => Vec::new(),
+            None => args.overrides()?,
+        };
+        if args.data.is_some() || crate::config::is_own(file)? {
+            let rows = OwnRows::read(file, &overrides)?;
+            for warning in &rows.table.check.warnings {
+                tracing::warn!("{warning}");
+            }
+            let prepared = rows.prepare()?;
+            let name = rows.config.name();
+            Session::start(args, rows.config, &name, prepared, resumed, threads)?.run()
+        } else {
+            let config = RunConfig::resolve(file, &overrides)?;
+            let prepared = Prepared::load(&config, &args.place.locations())?;
+            let name = config.name();
+            Session::start(args, config, &name, prepared, resumed, threads)?.run()
+        }
+    })
 }
 
 /// A training session: one run, or one for each learning rate of a sweep.
-struct Session<'a> {
+struct Session<'a, D> {
     args: &'a args::Train,
-    config: RunConfig,
+    config: RunConfig<D>,
     folder: RunFolder,
     prepared: Prepared,
     threads: usize,
@@ -47,43 +71,34 @@ struct Session<'a> {
     started: Instant,
 }
 
-impl<'a> Session<'a> {
+impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
     fn start(
         args: &'a args::Train,
+        config: RunConfig<D>,
+        name: &str,
+        prepared: Prepared,
+        resumed: Option<RunFolder>,
         threads: usize,
-        interrupted: &'static AtomicBool,
     ) -> anyhow::Result<Self> {
-        let (config, resumed) = match &args.resume {
-            Some(path) => {
-                let folder = RunFolder::open(path)?;
-                let config = RunConfig::resolve(Some(&folder.file("config.toml")), &[])?;
-                (config, Some(folder))
-            }
-            None => (
-                RunConfig::resolve(args.config.as_deref(), &args.overrides())?,
-                None,
-            ),
-        };
-        let prepared = Prepared::load(&config, &args.place.locations())?;
-        if let Some(mark) = &prepared.split.data_mark {
+        if let Some(mark) = &prepared.facts.mark {
             tracing::warn!("the data are not as published: {mark}");
         }
         // Only now, so that a fault in the data leaves no folder behind.
         let folder = if let Some(folder) = resumed {
             folder
         } else {
-            let free = || files::free_name(Path::new("runs"), &config.name());
-            RunFolder::create(&args.out.clone().unwrap_or_else(free), &config)?
+            let free = || files::free_name(Path::new("runs"), name);
+            let path = args.out.clone().unwrap_or_else(free);
+            RunFolder::create(&path, &config.to_toml()?)?
         };
-        let started = Instant::now();
         Ok(Self {
             args,
             config,
             folder,
             prepared,
             threads,
-            interrupted,
-            started,
+            interrupted: interrupts()?,
+            started: Instant::now(),
         })
     }
 
@@ -103,7 +118,7 @@ impl<'a> Session<'a> {
                         let mut config = self.config.clone();
                         config.train.lr = lr;
                         config.sweep = None;
-                        RunFolder::create(&path, &config)?
+                        RunFolder::create(&path, &config.to_toml()?)?
                     };
                     outcomes.push(self.train(lr, &folder)?);
                 }
@@ -151,13 +166,7 @@ impl<'a> Session<'a> {
     fn conclude(&self, outcome: &Outcome, lr: f64, sweep: Vec<SweepRow>) -> anyhow::Result<Answer> {
         let config = &self.config;
         let params = outcome.params();
-        let card = ModelCard::new(
-            config,
-            params.spec().clone(),
-            self.prepared.scaler.clone(),
-            self.prepared.problem.priors().clone(),
-            self.prepared.split.data_mark.clone(),
-        );
+        let card = ModelCard::new(config, &self.prepared);
         let last = outcome.reported().context("no epoch was trained")?.clone();
         self.folder.write_metrics(&outcome.state.history)?;
         let model_sha256 = self.folder.write_model(params, &card)?;
@@ -165,18 +174,18 @@ impl<'a> Session<'a> {
             version: Summary::VERSION,
             mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
             method: config.method,
-            dataset: config.data.dataset.slug().to_owned(),
-            classes: config.data.classes.get(),
-            prior: config.data.prior,
+            dataset: self.prepared.facts.dataset.clone(),
+            classes: self.prepared.problem.classes().get(),
+            prior: self.prepared.priors.negative(),
             seed: config.seed,
             epochs: outcome.state.epochs_done(),
             last,
             test_accuracy_last_ten: Summary::last_ten(&outcome.state.history),
             lr,
             sweep,
-            split_digest: self.prepared.split.digest(),
+            split_digest: self.prepared.facts.split_digest.clone(),
             model_sha256,
-            data_mark: self.prepared.split.data_mark.clone(),
+            data_mark: self.prepared.facts.mark.clone(),
             threads: self.threads,
             seconds: self.started.elapsed().as_secs_f64(),
         };
