@@ -41,6 +41,8 @@ fn main() -> ExitCode {
         Command::Data(Data::Fetch(fetch)) => commands::data::fetch(fetch),
         Command::Check(check) => commands::check::run(check),
         Command::Split(split) => commands::split::run(split),
+        Command::Prior(prior) => commands::prior::run(prior),
+        Command::Sensitivity(sensitivity) => commands::sensitivity::run(sensitivity),
         Command::Plan(plan) => commands::runs::plan(plan),
         Command::Run(run) => commands::runs::run(run),
         Command::Status(status) => commands::runs::status(status),

@@ -262,6 +262,16 @@ impl OwnRows {
         })
     }
 
+    /// All rows, scaled: for estimates that hold rows out by themselves.
+    pub(crate) fn all(&self) -> anyhow::Result<Sample> {
+        let mut features = self.table.features.clone();
+        let rows: Vec<usize> = (0..features.n_rows()).collect();
+        let scaling = self.config.data.scaling.unwrap_or_default();
+        scaling.fit(&features, &rows)?.apply(&mut features)?;
+        let labels = self.table.labels.clone();
+        Ok(Sample { features, labels })
+    }
+
     /// Rows to train on and rows held out, both in order: a share of every group, at least two of a
     /// class.
     fn draw(&self) -> (Vec<usize>, Vec<usize>) {

@@ -1,5 +1,6 @@
 //! Arguments, as typed.
 
+pub(crate) mod priors;
 pub(crate) mod runs;
 
 use std::io::IsTerminal as _;
@@ -85,6 +86,20 @@ pub(crate) enum Command {
   mpu-cli check --data known.csv --unlabeled pool.csv --label-column kind --format json
   mpu-cli check --data photos/")]
     Check(Box<Check>),
+
+    /// Estimate the class priors of a pool: bounds, point estimate, interval, warnings.
+    #[command(after_help = "Examples:
+  mpu-cli prior --data items.csv --label-column kind
+  mpu-cli prior --dataset usps --classes 4 --prior 0.5 --estimator all
+  mpu-cli prior --scores margins.csv --plot priors.svg --format json")]
+    Prior(Box<priors::Prior>),
+
+    /// Train with priors made wrong on purpose, and show what that costs.
+    #[command(after_help = "Examples:
+  mpu-cli sensitivity
+  mpu-cli sensitivity --dataset usps --classes 4 --prior 0.5 --method csmpu-abs --plot wrong-priors.svg
+  mpu-cli sensitivity --data items.csv --label-column kind --sizes 0.1,0.3")]
+    Sensitivity(Box<priors::Sensitivity>),
 
     /// List the runs of a sweep.
     #[command(after_help = "Examples:

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod data;
 pub(crate) mod losses;
+pub(crate) mod prior;
 pub(crate) mod reproduce;
 pub(crate) mod runs;
 pub(crate) mod show;

@@ -1,0 +1,155 @@
+//! The arguments of commands about class priors.
+
+use std::path::PathBuf;
+
+use mpu_data::DatasetId;
+use mpu_prior::EstimatorKind;
+use mpu_risk::Method;
+
+use super::{Place, Report, TableArgs, float, path, slug_parser, text};
+
+/// A benchmark, or the user's own rows.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Source {
+    /// A benchmark dataset.
+    #[arg(long, value_parser = slug_parser::<DatasetId>(&DatasetId::ALL.map(DatasetId::slug)))]
+    dataset: Option<DatasetId>,
+
+    /// Of a benchmark: the number of classes, the negative one included.
+    #[arg(long, conflicts_with = "data")]
+    classes: Option<usize>,
+
+    /// Of a benchmark: the share of negatives in the pool.
+    #[arg(long, conflicts_with = "data")]
+    prior: Option<f64>,
+
+    /// Your own table, or a folder of images.
+    #[arg(long, value_name = "FILE", conflicts_with = "dataset")]
+    pub(crate) data: Option<PathBuf>,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    /// The seed of splits, folds, weights and bootstrap.
+    #[arg(long, default_value_t = 42)]
+    pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+impl Source {
+    /// The flags as assignments to a configuration.
+    pub(crate) fn overrides(&self) -> Vec<String> {
+        let mut overrides = vec![format!("seed={}", self.seed)];
+        let mut set = |key: &str, value: Option<String>| {
+            overrides.extend(value.map(|value| format!("{key}={value}")));
+        };
+        set("data.dataset", self.dataset.map(|d| text(d.slug())));
+        set("data.classes", self.classes.map(|k| k.to_string()));
+        set("data.prior", self.prior.map(float));
+        set("data.file", self.data.as_deref().map(path));
+        set("data.split-seed", Some(self.seed.to_string()));
+        if self.data.is_some() {
+            overrides.extend(self.table.assignments());
+        }
+        overrides
+    }
+}
+
+/// One estimator, or all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    One(EstimatorKind),
+    All,
+}
+
+impl Which {
+    fn parse(name: &str) -> Result<Self, String> {
+        if name == "all" {
+            return Ok(Self::All);
+        }
+        let kind = name.parse().map(Self::One);
+        kind.map_err(|error: mpu_prior::Error| format!("{error}, all"))
+    }
+
+    pub(crate) fn kinds(self) -> Vec<EstimatorKind> {
+        match self {
+            Self::One(kind) => vec![kind],
+            Self::All => EstimatorKind::ALL.to_vec(),
+        }
+    }
+}
+
+/// `mpu-cli prior`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Prior {
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Out-of-fold margins of your own detector: a CSV with a column `label` (blank for the pool), an optional
+    /// column `fold`, and one column for each class, named by it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "dataset"])]
+    pub(crate) scores: Option<PathBuf>,
+
+    /// The estimator: moments, bbe, elkan-noto, km2, pen-l1, or all of them side by side.
+    #[arg(long, default_value = "moments", value_parser = Which::parse)]
+    pub(crate) estimator: Which,
+
+    /// Bootstrap replicates.
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) replicates: usize,
+
+    /// The intervals miss the truth this often.
+    #[arg(long, default_value_t = 0.05)]
+    pub(crate) delta: f64,
+
+    /// Draw estimates and intervals into this SVG file.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Write the margins that were used, in the form that --scores reads.
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) write_scores: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// `mpu-cli sensitivity`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Sensitivity {
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// The method.
+    #[arg(long, value_parser = slug_parser::<Method>(&Method::ALL.map(Method::slug)))]
+    pub(crate) method: Option<Method>,
+
+    /// Passes over the training rows.
+    #[arg(long)]
+    pub(crate) epochs: Option<usize>,
+
+    /// Runs of each setting, with other weights.
+    #[arg(long, default_value_t = 3)]
+    pub(crate) seeds: u64,
+
+    /// How wrong the priors are made: sums of absolute differences.
+    #[arg(long, value_delimiter = ',', default_values_t = [0.1, 0.2, 0.3, 0.4, 0.5])]
+    pub(crate) sizes: Vec<f64>,
+
+    /// Set a key of the configuration, such as train.lr=0.0005 (may be repeated).
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Draw the figure into this SVG file.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Runs at once; as many as cores if not given.
+    #[arg(long)]
+    pub(crate) jobs: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) report: Report,
+}

@@ -1,0 +1,362 @@
+//! `mpu-cli prior`: class priors with bounds, intervals and warnings, by one estimator or by all.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use mpu_data::Seed;
+use mpu_prior::{
+    BootstrapOptions, ClassReport, EstimateOptions, EstimatorKind, Group, Margins, PriorReport, Rows,
+};
+use mpu_report::figures::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
+use mpu_report::{Align, Format, Table};
+use serde::Serialize;
+
+use crate::args::priors::Prior;
+use crate::commands::Answer;
+use crate::config::RunConfig;
+use crate::files;
+use crate::own::OwnRows;
+use crate::priors;
+use crate::training::Prepared;
+
+/// Estimates this far apart are told.
+const APART: f64 = 0.05;
+
+/// What the command found, as it is written in JSON.
+#[derive(Serialize)]
+struct Found {
+    classes: Vec<String>,
+    /// The pool's own priors, where they are known.
+    truth: Option<Vec<f64>>,
+    estimates: Vec<PriorReport>,
+    /// What a reader must know.
+    warnings: Vec<String>,
+}
+
+pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
+    let (margins, classes, truth) = margins(args)?;
+    if let Some(path) = &args.write_scores {
+        write_scores(path, &margins, &classes)?;
+    }
+    let options = EstimateOptions {
+        bootstrap: BootstrapOptions {
+            replicates: args.replicates,
+            delta: args.delta,
+            ..BootstrapOptions::default()
+        },
+        ..EstimateOptions::default()
+    };
+    let seed = Seed(args.source.seed);
+    let estimates = args.estimator.kinds().into_iter().map(|kind| {
+        tracing::info!("estimating by {kind}");
+        mpu_prior::estimate(&margins, kind.build().as_ref(), &options, seed)
+            .with_context(|| format!("the estimator {kind}"))
+    });
+    let estimates = estimates.collect::<anyhow::Result<Vec<_>>>()?;
+    let warnings = warnings(&estimates, &classes);
+    let found = Found {
+        classes,
+        truth,
+        estimates,
+        warnings,
+    };
+    if let Some(path) = &args.plot {
+        let svg = found.chart(args.delta).figure("Class priors").to_svg();
+        files::write_atomic(path, svg.as_bytes())?;
+    }
+    let text = match args.report.format {
+        Format::Json => serde_json::to_string_pretty(&found)? + "\n",
+        format => found.describe(format)?,
+    };
+    Ok(Answer::good(text))
+}
+
+/// The margins, the names of the observed classes, and the pool's true priors where they are known.
+fn margins(args: &Prior) -> anyhow::Result<(Margins, Vec<String>, Option<Vec<f64>>)> {
+    if let Some(path) = &args.scores {
+        let (margins, classes) = read_scores(path)?;
+        return Ok((margins, classes, None));
+    }
+    let (overrides, seed) = (args.source.overrides(), Seed(args.source.seed));
+    if args.source.data.is_some() {
+        let rows = OwnRows::read(None, &overrides)?;
+        let classes = rows.table.classes()?;
+        let margins = priors::margins(&rows.all()?, classes, seed)?;
+        return Ok((margins, rows.table.class_names, None));
+    }
+    let config = RunConfig::resolve(None, &overrides)?;
+    let prepared = Prepared::load(&config, &args.source.place.locations())?;
+    let problem = &prepared.problem;
+    let margins = priors::margins(problem.train(), problem.classes(), seed)?;
+    let mut classes = prepared.facts.class_names;
+    classes.pop();
+    Ok((margins, classes, Some(problem.priors().observed().to_vec())))
+}
+
+fn warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for report in estimates {
+        for (class, name) in report.classes.iter().zip(classes) {
+            for note in &class.notes {
+                warnings.push(format!("{}, class {name}: {note}", report.estimator));
+            }
+        }
+        if report.failed_replicates > 0 {
+            warnings.push(format!(
+                "{}: {} replicates of the bootstrap could not be computed",
+                report.estimator, report.failed_replicates
+            ));
+        }
+    }
+    for (class, name) in classes.iter().enumerate() {
+        let of = |report: &PriorReport| (report.classes[class].estimate, report.estimator);
+        let (mut low, mut high) = match estimates.first() {
+            Some(first) => (of(first), of(first)),
+            None => continue,
+        };
+        for found in estimates.iter().map(of) {
+            low = if found.0 < low.0 { found } else { low };
+            high = if found.0 > high.0 { found } else { high };
+        }
+        if high.0 - low.0 > APART {
+            warnings.push(format!(
+                "class {name}: the estimators disagree, from {:.3} ({}) to {:.3} ({})",
+                low.0, low.1, high.0, high.1
+            ));
+        }
+    }
+    warnings
+}
+
+impl Found {
+    fn describe(&self, format: Format) -> anyhow::Result<String> {
+        let mut text = String::new();
+        match self.estimates.as_slice() {
+            [report] => text += &mpu_report::render(format, &self.one(report, format), self)?,
+            _ => text += &mpu_report::render(format, &self.side_by_side(), self)?,
+        }
+        if format == Format::Table {
+            for report in &self.estimates {
+                let observed: f64 = report.classes.iter().map(|class| class.estimate).sum();
+                let _ = writeln!(
+                    text,
+                    "{}: what is left for the negative class is {:.3}",
+                    report.estimator,
+                    1.0 - observed
+                );
+            }
+            for warning in &self.warnings {
+                let _ = writeln!(text, "warning: {warning}");
+            }
+        }
+        Ok(text)
+    }
+
+    fn one(&self, report: &PriorReport, format: Format) -> Table {
+        let plain = format != Format::Table;
+        let mut columns = vec![
+            ("class", Align::Left),
+            ("lower if few others are accepted", Align::Right),
+            ("upper", Align::Right),
+            ("estimate", Align::Right),
+            ("interval", Align::Right),
+            ("detectable", Align::Left),
+        ];
+        columns.extend(self.truth.is_some().then_some(("true", Align::Right)));
+        let most = report.classes.iter().map(|c| c.interval.high);
+        let most = most.chain(self.truth.iter().flatten().copied());
+        let most = most.fold(0.05, f64::max);
+        let scale = format!("0 to {most:.2}");
+        columns.extend((!plain).then_some((scale.as_str(), Align::Left)));
+        let mut table = Table::new(columns);
+        for (class, name) in report.classes.iter().zip(&self.classes) {
+            let truth = self.truth.as_ref().map(|truth| truth[class.class]);
+            let mut row = vec![
+                name.clone(),
+                format!("{:.3}", class.lower_if_acceptance_below_alpha),
+                format!("{:.3}", class.upper),
+                format!("{:.3}", class.estimate),
+                interval(class),
+                if class.detectable { "yes" } else { "no" }.to_owned(),
+            ];
+            row.extend(truth.map(|truth| format!("{truth:.3}")));
+            row.extend((!plain).then(|| drawn(class, truth, most)));
+            table.push(row);
+        }
+        table
+    }
+
+    fn side_by_side(&self) -> Table {
+        let mut columns = vec![("class".to_owned(), Align::Left)];
+        columns.extend(self.truth.is_some().then(|| ("true".to_owned(), Align::Right)));
+        let names = self.estimates.iter().map(|report| report.estimator);
+        columns.extend(names.map(|name| (name.to_string(), Align::Right)));
+        let mut table = Table::new(columns.iter().map(|(name, align)| (name.as_str(), *align)));
+        for (index, name) in self.classes.iter().enumerate() {
+            let mut row = vec![name.clone()];
+            row.extend(self.truth.as_ref().map(|t| format!("{:.3}", t[index])));
+            for report in &self.estimates {
+                let class = &report.classes[index];
+                row.push(format!("{:.3} {}", class.estimate, interval(class)));
+            }
+            table.push(row);
+        }
+        table
+    }
+
+    fn chart(&self, delta: f64) -> PriorEstimates {
+        let Some(first) = self.estimates.first() else {
+            return PriorEstimates::default();
+        };
+        chart(
+            &self.estimates.iter().collect::<Vec<_>>(),
+            &self.classes,
+            first,
+            self.truth.as_deref(),
+            None,
+            1.0 - delta,
+        )
+    }
+}
+
+/// Estimates as a figure: bounds of the first report, intervals of all.
+pub(crate) fn chart(
+    reports: &[&PriorReport],
+    classes: &[String],
+    bounds: &PriorReport,
+    truth: Option<&[f64]>,
+    used: Option<&[f64]>,
+    confidence: f64,
+) -> PriorEstimates {
+    let class = |(class, name): (&ClassReport, &String)| PriorClass {
+        class: name.clone(),
+        lower: Some(class.lower_if_acceptance_below_alpha),
+        upper: Some(class.upper),
+        used: used.map(|used| used[class.class]),
+        truth: truth.map(|truth| truth[class.class]),
+    };
+    let estimator = |report: &&PriorReport| EstimatorPriors {
+        estimator: report.estimator.to_string(),
+        estimates: report
+            .classes
+            .iter()
+            .map(|class| {
+                Some(PriorEstimate {
+                    value: class.estimate,
+                    interval: Some((class.interval.low, class.interval.high)),
+                })
+            })
+            .collect(),
+    };
+    PriorEstimates {
+        classes: bounds.classes.iter().zip(classes).map(class).collect(),
+        estimators: reports.iter().map(estimator).collect(),
+        confidence: Some(confidence),
+    }
+}
+
+fn interval(class: &ClassReport) -> String {
+    format!("[{:.3}, {:.3}]", class.interval.low, class.interval.high)
+}
+
+/// The interval as a line of text: `[--o--]`, with `x` for the truth.
+fn drawn(class: &ClassReport, truth: Option<f64>, most: f64) -> String {
+    const WIDTH: usize = 40;
+    let place = |value: f64| ((value / most * (WIDTH - 1) as f64).round() as usize).min(WIDTH - 1);
+    let mut line = vec![' '; WIDTH];
+    let (low, high) = (place(class.interval.low), place(class.interval.high));
+    line[low..=high].fill('-');
+    line[low] = '[';
+    line[high] = ']';
+    line[place(class.estimate)] = 'o';
+    if let Some(truth) = truth {
+        line[place(truth)] = 'x';
+    }
+    line.into_iter().collect::<String>().trim_end().to_owned()
+}
+
+/// Margins of the user's own detector.
+fn read_scores(path: &Path) -> anyhow::Result<(Margins, Vec<String>)> {
+    let name = path.display();
+    let mut reader = csv::Reader::from_path(path).with_context(|| format!("reading {name}"))?;
+    let header = reader.headers().with_context(|| format!("{name}"))?.clone();
+    let label = header.iter().position(|column| column == "label");
+    let label = label.with_context(|| {
+        format!("{name} has no column `label`: it names the class of a labelled row and is blank for the pool")
+    })?;
+    let fold = header.iter().position(|column| column == "fold");
+    let columns: Vec<usize> = (0..header.len())
+        .filter(|column| *column != label && Some(*column) != fold)
+        .collect();
+    let classes: Vec<String> = columns.iter().map(|&at| header[at].to_owned()).collect();
+    anyhow::ensure!(
+        !classes.is_empty(),
+        "{name} has no column of margins: one for each class is needed, named by it"
+    );
+    let mut groups = vec![Rows::default(); classes.len() + 1];
+    for row in reader.records() {
+        let row = row.with_context(|| format!("{name}"))?;
+        let line = row.position().map_or(0, csv::Position::line);
+        let group = match &row[label] {
+            "" => classes.len(),
+            found => classes.iter().position(|class| class == found).with_context(|| {
+                format!(
+                    "{name}, line {line}: the label `{found}` is no column of margins: they are {}",
+                    classes.join(", ")
+                )
+            })?,
+        };
+        let fold = match fold.map(|at| &row[at]) {
+            None => 0,
+            Some(text) => text.trim().parse().map_err(|_| {
+                anyhow::anyhow!("{name}, line {line}: the fold `{text}` is not a whole number")
+            })?,
+        };
+        groups[group].folds.push(fold);
+        for &at in &columns {
+            let value: Option<f64> = row[at].trim().parse().ok();
+            let value = value.filter(|value| value.is_finite()).with_context(|| {
+                format!(
+                    "{name}, line {line}, column {}: `{}` is not a finite number",
+                    &header[at], &row[at]
+                )
+            })?;
+            groups[group].values.push(value);
+        }
+    }
+    let pool = groups.pop().unwrap_or_default();
+    let margins = Margins::new(groups, pool).with_context(|| format!("{name}"))?;
+    Ok((margins, classes))
+}
+
+fn write_scores(path: &Path, margins: &Margins, classes: &[String]) -> anyhow::Result<()> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut header = vec!["label".to_owned(), "fold".to_owned()];
+    header.extend_from_slice(classes);
+    writer.write_record(&header)?;
+    for group in margins.all_groups() {
+        let label = match group {
+            Group::Class(class) => classes[class].as_str(),
+            Group::Pool => "",
+        };
+        let rows = margins.rows(group);
+        for (fold, values) in rows.folds.iter().zip(rows.values.chunks(classes.len())) {
+            let mut record = vec![label.to_owned(), fold.to_string()];
+            record.extend(values.iter().map(|value| format!("{value:.6}")));
+            writer.write_record(&record)?;
+        }
+    }
+    files::write_atomic(path, &writer.into_inner().context("writing margins")?)
+}
+
+/// Says at training time what was estimated.
+pub(crate) fn told(report: &PriorReport, names: &[String]) -> String {
+    let each = report.classes.iter().zip(names);
+    let each = each.map(|(class, name)| format!("{name} {:.3} {}", class.estimate, interval(class)));
+    let kind: EstimatorKind = report.estimator;
+    format!(
+        "estimated priors ({kind}): {}",
+        each.collect::<Vec<_>>().join(", ")
+    )
+}
