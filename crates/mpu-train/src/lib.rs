@@ -34,20 +34,29 @@
 //! ```
 
 mod batch;
+pub mod calibrate;
 mod checkpoint;
+pub mod decide;
 mod device;
 mod engine;
 mod error;
 mod event;
+mod held_out;
 pub mod metrics;
+mod newton;
 mod outcome;
 mod problem;
 mod proxy;
+pub mod reliability;
 mod select;
 mod settings;
+#[cfg(test)]
+mod testing;
 mod trainer;
 
+pub use calibrate::{Anchor, Calibration};
 pub use checkpoint::{State, model_from_bytes, model_to_bytes};
+pub use decide::{Costs, Decision, Thresholds};
 pub use device::DeviceChoice;
 pub use error::{Error, Result};
 pub use event::{Control, Event, Observer, Unobserved};
