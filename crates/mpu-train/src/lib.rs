@@ -50,8 +50,10 @@ mod proxy;
 pub mod reliability;
 mod select;
 mod settings;
+pub mod shift;
 #[cfg(test)]
 mod testing;
+pub mod thresholds;
 mod trainer;
 
 pub use calibrate::{Anchor, Calibration};
