@@ -33,6 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod auc;
 mod batch;
 pub mod calibrate;
 mod checkpoint;
@@ -42,11 +43,13 @@ mod engine;
 mod error;
 mod event;
 mod held_out;
+pub mod margins;
 pub mod metrics;
 mod newton;
 mod outcome;
 mod problem;
 mod proxy;
+pub mod pu_metrics;
 pub mod reliability;
 mod select;
 mod settings;
@@ -66,6 +69,7 @@ pub use metrics::{Confusion, Rates};
 pub use outcome::{EpochMetrics, Outcome};
 pub use problem::{Judged, Problem, Sample};
 pub use proxy::pu_accuracy;
+pub use pu_metrics::PuJudgement;
 pub use select::Selection;
 pub use settings::{Batching, Schedule, TrainSettings};
 pub use trainer::{Run, RunError, answers};
