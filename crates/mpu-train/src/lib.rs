@@ -58,6 +58,7 @@ pub mod shift;
 mod testing;
 pub mod thresholds;
 mod trainer;
+pub mod training_range;
 
 pub use calibrate::{Anchor, Calibration};
 pub use checkpoint::{State, model_from_bytes, model_to_bytes};
@@ -73,3 +74,4 @@ pub use pu_metrics::PuJudgement;
 pub use select::Selection;
 pub use settings::{Batching, Schedule, TrainSettings};
 pub use trainer::{Run, RunError, answers};
+pub use training_range::TrainingRange;
