@@ -1,4 +1,5 @@
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
+use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{Draws, Plane};
@@ -240,4 +241,30 @@ fn bad_input_is_refused() {
             .iter()
             .all(|a| a.slug().parse::<Anchor>().unwrap() == *a)
     );
+}
+
+proptest! {
+    /// Whatever the scores, the labels and the priors: probabilities come out.
+    #[test]
+    fn probabilities_are_probabilities(
+        rows in prop::collection::vec((0usize..3, -3.0f32..3.0, -3.0f32..3.0, -3.0f32..3.0), 1..20),
+        scale in prop::sample::select(vec![0.0f32, 1e-20, 1e-3, 1.0, 1e4, 1e30]),
+        offset in prop::sample::select(vec![0.0f32, 50.0]),
+        pi in prop::sample::select(vec![[0.2, 0.3, 0.5], [0.0, 0.999, 0.001], [0.5, 0.5, 0.0]]),
+    ) {
+        let priors = Priors::new(pi.to_vec()).unwrap();
+        let mut labels = vec![Unlabeled];
+        let mut scores = vec![0.5 * scale, 0.0, -0.5 * scale];
+        for (class, a, b, c) in rows {
+            labels.push(if class < 2 { Labeled(class) } else { Unlabeled });
+            scores.extend([a * scale + offset, b * scale, c * scale]);
+        }
+        for anchor in Anchor::ALL {
+            let fitted = Calibration::fit(&priors, &labels, &scores, anchor).unwrap();
+            for q in fitted.probabilities(&scores).unwrap().chunks(3) {
+                prop_assert!(q.iter().all(|q| (0.0..=1.0).contains(q)), "{fitted:?} {q:?}");
+                prop_assert!((q.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            }
+        }
+    }
 }
