@@ -78,10 +78,7 @@ impl Study {
             if let Some(gaps) = mean_gaps(&found).filter(|_| all) {
                 // Every seed draws as many rows of each class, so that the pools have the same priors.
                 let priors = Priors::new(found[0].priors.clone())?;
-                for (scheme, size) in Scheme::ALL
-                    .iter()
-                    .flat_map(|s| SIZES.map(|size| (*s, size)))
-                {
+                for (scheme, size) in schemes_and_sizes() {
                     let shift = match scheme {
                         Scheme::ScalarLast => perturb::scalar_last(&priors, size)?,
                         Scheme::Adversarial => perturb::adversarial(&priors, size, &gaps)?,
@@ -119,83 +116,99 @@ impl Study {
         records: &BTreeMap<String, Record>,
     ) -> anyhow::Result<Misspecification> {
         let f1 = |run: &Planned| records.get(&run.id).map(|record| record.scores.f1);
-        let mut figure = Misspecification::default();
+        let mut measured = Vec::new();
         for (&classes, base) in &self.base {
             let true_f1: Option<Vec<f64>> = base.iter().map(f1).collect();
             let (Some(true_f1), Some(gaps)) = (true_f1, self.gaps.get(&classes)) else {
                 continue;
             };
-            figure.n_seeds = true_f1.len();
-            for scheme in Scheme::ALL {
-                let mut points = vec![(0.0, true_f1.clone())];
-                for size in SIZES {
-                    let here =
-                        |s: &&Shifted| (s.classes, s.scheme, s.size) == (classes, scheme, size);
-                    let scores: Option<Vec<f64>> = self
-                        .shifted
-                        .iter()
-                        .filter(here)
-                        .map(|s| f1(&s.run))
-                        .collect();
-                    if let Some(scores) = scores.filter(|scores| !scores.is_empty()) {
-                        points.push((size, scores));
-                    }
-                }
-                for drop in DROPS {
-                    figure
-                        .bandwidths
-                        .push(bandwidth(classes, scheme, drop, &points));
-                }
-                let point = |(delta, scores): &(f64, Vec<f64>)| ShiftedScore {
-                    delta: *delta,
-                    f1: stats::mean(scores).unwrap_or(f64::NAN),
-                    std: stats::std_dev(scores),
-                };
-                figure.scores.push(PerturbedScores {
-                    classes,
-                    scheme,
-                    points: points.iter().map(point).collect(),
-                });
+            let mut shifted = Vec::new();
+            for (scheme, size) in schemes_and_sizes() {
+                let here = |s: &&Shifted| (s.classes, s.scheme, s.size) == (classes, scheme, size);
+                let runs = || self.shifted.iter().filter(here);
+                let scores: Option<Vec<f64>> = runs().map(|s| f1(&s.run)).collect();
+                let shift = runs().next().context("a shift is missing")?.shift.clone();
+                shifted.push((scheme, size, shift, scores.unwrap_or_default()));
             }
-            figure.bounds.push(self.bounds(classes, gaps)?);
+            measured.push(Measured {
+                classes,
+                true_f1,
+                shifted,
+                gaps: gaps.clone(),
+            });
         }
-        Ok(figure)
+        study(&measured)
     }
+}
 
-    /// The bounds along the adversarial shifts, with equal weights `λ_i = 1/k`.
-    fn bounds(&self, classes: usize, gaps: &[f64]) -> anyhow::Result<BoundCurves> {
-        let weight = 1.0 / classes as f64;
-        let (mut empirical, mut theoretical) = (vec![(0.0, 0.0)], vec![(0.0, 0.0)]);
-        for size in SIZES {
-            let here = |s: &&Shifted| {
-                (s.classes, s.scheme, s.size) == (classes, Scheme::Adversarial, size)
+/// Every scheme with every size.
+fn schemes_and_sizes() -> impl Iterator<Item = (Scheme, f64)> {
+    Scheme::ALL
+        .into_iter()
+        .flat_map(|scheme| SIZES.map(|size| (scheme, size)))
+}
+
+/// What was measured with one number of classes.
+pub(crate) struct Measured {
+    pub(crate) classes: usize,
+    /// Macro-F1 with the true priors, one a seed.
+    pub(crate) true_f1: Vec<f64>,
+    /// A scheme, its size, the shift, and macro-F1 with it, one a seed; empty where runs are missing.
+    pub(crate) shifted: Vec<(Scheme, f64, Vec<f64>, Vec<f64>)>,
+    /// `b_i`, mean over the runs with the true priors.
+    pub(crate) gaps: Vec<f64>,
+}
+
+/// The study of what was measured: scores, bandwidths and bounds.
+pub(crate) fn study(measured: &[Measured]) -> anyhow::Result<Misspecification> {
+    let mut figure = Misspecification::default();
+    for part in measured {
+        figure.n_seeds = part.true_f1.len();
+        for scheme in Scheme::ALL {
+            let mut points = vec![(0.0, part.true_f1.clone())];
+            let here = part.shifted.iter().filter(|s| s.0 == scheme);
+            let here = here.filter(|s| !s.3.is_empty());
+            points.extend(here.map(|s| (s.1, s.3.clone())));
+            for drop in DROPS {
+                figure
+                    .bandwidths
+                    .push(bandwidth(part.classes, scheme, drop, &points));
+            }
+            let point = |(delta, scores): &(f64, Vec<f64>)| ShiftedScore {
+                delta: *delta,
+                f1: stats::mean(scores).unwrap_or(f64::NAN),
+                std: stats::std_dev(scores),
             };
-            let shifted = self
-                .shifted
-                .iter()
-                .find(here)
-                .context("a shift is missing")?;
-            let bias = gaps
-                .iter()
-                .zip(&shifted.shift)
-                .map(|(b, d)| weight * prior_bias(*d, 0.0, *b));
-            empirical.push((size, bias.sum()));
-            let weights = vec![weight; classes];
-            let bound = misspecified_excess_bound(
-                0.0,
-                &weights,
-                &shifted.shift,
-                &Loss::default(),
-                Constants::Corrected,
-            )?;
-            theoretical.push((size, bound));
+            figure.scores.push(PerturbedScores {
+                classes: part.classes,
+                scheme,
+                points: points.iter().map(point).collect(),
+            });
         }
-        Ok(BoundCurves {
-            classes,
-            empirical,
-            theoretical,
-        })
+        figure.bounds.push(bounds(part)?);
     }
+    Ok(figure)
+}
+
+/// The bounds along the adversarial shifts, with equal weights `λ_i = 1/k`.
+fn bounds(part: &Measured) -> anyhow::Result<BoundCurves> {
+    let weight = 1.0 / part.classes as f64;
+    let (mut empirical, mut theoretical) = (vec![(0.0, 0.0)], vec![(0.0, 0.0)]);
+    let adversarial = part.shifted.iter().filter(|s| s.0 == Scheme::Adversarial);
+    for (_, size, shift, _) in adversarial {
+        let bias = part.gaps.iter().zip(shift);
+        let bias = bias.map(|(b, d)| weight * prior_bias(*d, 0.0, *b));
+        empirical.push((*size, bias.sum()));
+        let weights = vec![weight; part.classes];
+        let (loss, constants) = (Loss::default(), Constants::Corrected);
+        let bound = misspecified_excess_bound(0.0, &weights, shift, &loss, constants)?;
+        theoretical.push((*size, bound));
+    }
+    Ok(BoundCurves {
+        classes: part.classes,
+        empirical,
+        theoretical,
+    })
 }
 
 /// The mean of `b_i` over runs; none if a run has none.

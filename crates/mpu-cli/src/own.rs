@@ -7,13 +7,13 @@ use anyhow::Context as _;
 use mpu_data::source::content::sha256;
 use mpu_data::split::draw::shuffle;
 use mpu_data::table::{
-    DataCheck, EncodeOptions, InputFormat, LabelConvention, Missing, MpuTable, Positives,
-    TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
+    EncodeOptions, InputFormat, LabelConvention, Missing, MpuTable, Positives, TableInput,
+    TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
 use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
 use mpu_models::Init;
 use mpu_risk::Method;
-use mpu_train::{Judged, Problem, Sample, Schedule, TrainSettings};
+use mpu_train::{Judged, Problem, Sample, Schedule, TrainSettings, TrainingRange};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Auto, ModelConfig, RunConfig};
@@ -254,6 +254,7 @@ impl OwnRows {
                 mark: None,
                 schema: Some(table.schema.clone()),
                 check: Some(table.check.clone()),
+                range: Some(TrainingRange::new(&table.features.select(&train))?),
                 estimated,
             },
             problem,
@@ -388,9 +389,4 @@ fn small_data(n_rows: usize) -> TrainSettings {
         init: Init::KaimingNormal,
         ..TrainSettings::default()
     }
-}
-
-/// What a check of the data says, for reports.
-pub(crate) fn findings(check: &DataCheck) -> Vec<String> {
-    check.warnings.iter().map(ToString::to_string).collect()
 }

@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use mpu_data::source::content::sha256;
-use mpu_data::table::FeatureSchema;
-use mpu_data::{Priors, Scaler, Shape};
+use mpu_data::table::{DataCheck, FeatureSchema};
+use mpu_data::{MpuLabel, Priors, Scaler, Shape};
 use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Params};
 use mpu_prior::PriorReport;
 use mpu_risk::Method;
-use mpu_train::{EpochMetrics, State, model_to_bytes};
+use mpu_train::{
+    Calibration, EpochMetrics, State, TrainingRange, model_from_bytes, model_to_bytes,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
@@ -39,13 +41,26 @@ pub(crate) struct ModelCard {
     /// How columns of the user's own tables become features.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) schema: Option<FeatureSchema>,
+    /// The range of every feature over the training rows, before scaling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) range: Option<TrainingRange>,
     /// How the priors were estimated, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) estimated_priors: Option<PriorReport>,
+    /// From scores to probabilities, fitted on held-out rows if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) calibration: Option<Calibration>,
+    /// What was understood of the user's own table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) check: Option<DataCheck>,
 }
 
 impl ModelCard {
-    pub(crate) fn new<D>(config: &RunConfig<D>, prepared: &Prepared) -> Self {
+    pub(crate) fn new<D>(
+        config: &RunConfig<D>,
+        prepared: &Prepared,
+        calibration: Option<Calibration>,
+    ) -> Self {
         let facts = &prepared.facts;
         Self {
             version: VERSION,
@@ -60,9 +75,76 @@ impl ModelCard {
             dataset: facts.dataset.clone(),
             data_mark: facts.mark.clone(),
             schema: facts.schema.clone(),
+            range: facts.range.clone(),
             estimated_priors: facts.estimated.clone(),
+            calibration,
+            check: facts.check.clone(),
         }
     }
+}
+
+/// Rows that were held out of training, with the scores of the finished model: what thresholds and judgement
+/// without negatives are made from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HeldOutScores {
+    /// What is known of each row.
+    pub(crate) labels: Vec<MpuLabel>,
+    /// `k` scores a row.
+    pub(crate) scores: Vec<f32>,
+}
+
+/// A finished model, ready to be used.
+pub(crate) struct Model {
+    pub(crate) folder: RunFolder,
+    pub(crate) card: ModelCard,
+    pub(crate) params: Params,
+}
+
+impl Model {
+    /// Opens the folder of a finished run.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let folder = RunFolder::open(path)?;
+        let file = folder.file("model.json");
+        anyhow::ensure!(
+            file.is_file(),
+            "{} has no model.json: the run is not finished\nhint: go on with `mpu-cli train --resume {}`",
+            path.display(),
+            path.display()
+        );
+        let bytes = files::read(&file)?;
+        let version = serde_json::from_slice::<Versioned>(&bytes)
+            .with_context(|| format!("{} is damaged", file.display()))?
+            .version;
+        anyhow::ensure!(
+            version <= VERSION,
+            "{} is of version {version}, but this program reads up to {VERSION}\nhint: use a newer mpu-cli",
+            file.display()
+        );
+        let card: ModelCard = serde_json::from_slice(&bytes)
+            .with_context(|| format!("{} is damaged", file.display()))?;
+        let weights = folder.file("model.safetensors");
+        let params = model_from_bytes(&card.model, &files::read(&weights)?).with_context(|| {
+            format!(
+                "{} is damaged or of another model\nhint: train again, or copy the whole folder of the run",
+                weights.display()
+            )
+        })?;
+        Ok(Self {
+            folder,
+            card,
+            params,
+        })
+    }
+
+    /// The held-out rows of the run, if there were any.
+    pub(crate) fn held_out(&self) -> anyhow::Result<Option<HeldOutScores>> {
+        self.folder.held_out(&self.card.class_names)
+    }
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 /// The figures of a finished run.
@@ -176,6 +258,59 @@ impl RunFolder {
         let card = serde_json::to_vec_pretty(card).context("writing model.json")?;
         files::write_atomic(&self.file("model.json"), &card)?;
         Ok(sha256(&bytes))
+    }
+
+    /// Writes `held-out.csv`: the class of a labelled row (blank in the pool), and its scores.
+    pub(crate) fn write_held_out(
+        &self,
+        held: &HeldOutScores,
+        class_names: &[String],
+    ) -> anyhow::Result<()> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let columns = class_names.iter().map(|name| format!("score:{name}"));
+        writer.write_record(["label".to_owned()].into_iter().chain(columns))?;
+        for (label, scores) in held
+            .labels
+            .iter()
+            .zip(held.scores.chunks(class_names.len()))
+        {
+            let label = match *label {
+                MpuLabel::Labeled(class) => class_names[class].clone(),
+                MpuLabel::Unlabeled => String::new(),
+            };
+            let scores = scores.iter().map(ToString::to_string);
+            writer.write_record([label].into_iter().chain(scores))?;
+        }
+        let bytes = writer.into_inner().context("writing held-out.csv")?;
+        files::write_atomic(&self.file("held-out.csv"), &bytes)
+    }
+
+    fn held_out(&self, class_names: &[String]) -> anyhow::Result<Option<HeldOutScores>> {
+        let path = self.file("held-out.csv");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let damaged = || format!("{} is damaged", path.display());
+        let mut reader = csv::Reader::from_path(&path).with_context(damaged)?;
+        let mut held = HeldOutScores {
+            labels: Vec::new(),
+            scores: Vec::new(),
+        };
+        for row in reader.records() {
+            let row = row.with_context(damaged)?;
+            anyhow::ensure!(row.len() == class_names.len() + 1, damaged());
+            held.labels.push(match &row[0] {
+                "" => MpuLabel::Unlabeled,
+                name => {
+                    let class = class_names.iter().position(|class| class == name);
+                    MpuLabel::Labeled(class.with_context(damaged)?)
+                }
+            });
+            for score in row.iter().skip(1) {
+                held.scores.push(score.parse().with_context(damaged)?);
+            }
+        }
+        Ok(Some(held))
     }
 
     /// Writes the summary, last of all: where it is, the run is complete.

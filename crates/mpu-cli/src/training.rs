@@ -9,7 +9,7 @@ use mpu_data::{Priors, Scaler, Seed, Split};
 use mpu_models::{ModelSpec, Threads};
 use mpu_prior::PriorReport;
 use mpu_risk::Estimator;
-use mpu_train::{EpochMetrics, Observer, Outcome, Problem, Run, RunError, State};
+use mpu_train::{EpochMetrics, Observer, Outcome, Problem, Run, RunError, State, TrainingRange};
 
 use crate::config::{Auto, RunConfig, SweepConfig};
 use crate::console::Downloads;
@@ -43,6 +43,8 @@ pub(crate) struct Facts {
     pub(crate) schema: Option<FeatureSchema>,
     /// What was understood of the user's own table.
     pub(crate) check: Option<DataCheck>,
+    /// The range of every feature over the user's training rows, before scaling.
+    pub(crate) range: Option<TrainingRange>,
     /// How the priors were estimated, if they were.
     pub(crate) estimated: Option<PriorReport>,
 }
@@ -95,6 +97,7 @@ impl Prepared {
                 mark: split.data_mark.clone(),
                 schema: None,
                 check: None,
+                range: None,
                 estimated,
             },
             problem,

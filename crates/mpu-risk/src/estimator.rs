@@ -80,6 +80,12 @@ impl Estimator {
         Self { placement, ..self }
     }
 
+    /// The same with other priors, of as many classes.
+    #[must_use]
+    pub fn with_priors(self, priors: Priors) -> Self {
+        Self { priors, ..self }
+    }
+
     /// Weights mistakes by the user's costs, through the general cost-sensitive one-versus-rest
     /// loss. Only the exact risk allows it: the paper's own derivation needs its degenerate costs.
     pub fn with_costs(self, costs: CostMatrix) -> Result<Self> {

@@ -70,6 +70,44 @@ pub enum Error {
         needed: String,
     },
 
+    /// A score or probability that cannot be worked with.
+    #[error("{what} of row {row}, column {column} is {value}: it must be {allowed}")]
+    Value {
+        /// What the number is.
+        what: &'static str,
+        /// Its row, counted from 0.
+        row: usize,
+        /// Its place in the row, counted from 0.
+        column: usize,
+        /// The number.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+
+    /// Nothing to estimate from.
+    #[error("{what} needs {needed}, but there are none\n{hint}")]
+    NoRows {
+        /// What was to be estimated.
+        what: &'static str,
+        /// The rows it needs.
+        needed: &'static str,
+        /// A `hint:` line.
+        hint: &'static str,
+    },
+
+    /// A class that one set of priors lacks and another has.
+    #[error(
+        "class {class} has prior 0 where its probabilities were fitted, but {value} here\n\
+         hint: what was never in the pool cannot be weighted up; fit again with a prior above 0"
+    )]
+    NewClass {
+        /// The class, counted from 0.
+        class: usize,
+        /// Its prior now.
+        value: f64,
+    },
+
     /// The supervised limit without true labels.
     #[error("supervised needs the true class of every training row, which these data do not have")]
     NoOracle,

@@ -33,24 +33,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod auc;
 mod batch;
+pub mod calibrate;
 mod checkpoint;
 mod cross_fit;
+pub mod decide;
 mod device;
 mod engine;
 mod error;
 mod event;
+mod held_out;
+pub mod margins;
 pub mod metrics;
+mod newton;
 mod outcome;
 mod problem;
 mod proxy;
+pub mod pu_metrics;
+pub mod reliability;
 mod select;
 mod self_training;
 mod settings;
+pub mod shift;
+#[cfg(test)]
+mod testing;
+pub mod thresholds;
 mod trainer;
+pub mod training_range;
 
+pub use calibrate::{Anchor, Calibration};
 pub use checkpoint::{Spare, State, model_from_bytes, model_to_bytes};
 pub use cross_fit::{CrossFit, OutOfFold};
+pub use decide::{Costs, Decision, Thresholds};
 pub use device::DeviceChoice;
 pub use error::{Error, Result};
 pub use event::{Control, Event, Observer, Unobserved};
@@ -58,7 +73,9 @@ pub use metrics::{Confusion, Rates};
 pub use outcome::{EpochMetrics, Outcome};
 pub use problem::{Judged, Problem, Sample};
 pub use proxy::pu_accuracy;
+pub use pu_metrics::PuJudgement;
 pub use select::Selection;
 pub use self_training::SelfTraining;
 pub use settings::{Batching, Keep, Schedule, TrainSettings};
 pub use trainer::{Run, RunError, answers};
+pub use training_range::TrainingRange;

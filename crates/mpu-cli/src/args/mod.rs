@@ -1,6 +1,11 @@
 //! Arguments, as typed.
 
+pub(crate) mod completions;
+pub(crate) mod evaluate;
+pub(crate) mod export;
+pub(crate) mod predict;
 pub(crate) mod priors;
+pub(crate) mod report;
 pub(crate) mod runs;
 
 use std::io::IsTerminal as _;
@@ -86,6 +91,21 @@ pub(crate) enum Command {
   mpu-cli check --data known.csv --unlabeled pool.csv --label-column kind --format json
   mpu-cli check --data photos/")]
     Check(Box<Check>),
+
+    /// Score rows with a trained model: answers, probabilities, decisions.
+    Predict(Box<predict::Predict>),
+
+    /// Judge a trained model, with or without true labels.
+    Evaluate(Box<evaluate::Evaluate>),
+
+    /// Write one page about one or several runs.
+    Report(Box<report::ReportArgs>),
+
+    /// Write a model as ONNX, with a card that describes it.
+    Export(Box<export::Export>),
+
+    /// Print completions for a shell.
+    Completions(Box<completions::Completions>),
 
     /// Estimate the class priors of a pool: bounds, point estimate, interval, warnings.
     #[command(after_help = "Examples:

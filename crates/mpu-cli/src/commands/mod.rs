@@ -1,11 +1,17 @@
 //! One file a command; each returns what it has to say as text.
 
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod data;
+pub(crate) mod evaluate;
+pub(crate) mod export;
 pub(crate) mod losses;
+pub(crate) mod predict;
 pub(crate) mod prior;
+pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod runs;
+pub(crate) mod sensitivity;
 pub(crate) mod show;
 pub(crate) mod split;
 pub(crate) mod submit;

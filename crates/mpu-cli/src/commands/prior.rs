@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use mpu_data::Seed;
 use mpu_prior::{
-    BootstrapOptions, ClassReport, EstimateOptions, EstimatorKind, Group, Margins, PriorReport, Rows,
+    BootstrapOptions, ClassReport, EstimateOptions, EstimatorKind, Group, Margins, PriorReport,
+    Rows,
 };
 use mpu_report::figures::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
 use mpu_report::{Align, Format, Table};
@@ -189,7 +190,11 @@ impl Found {
 
     fn side_by_side(&self) -> Table {
         let mut columns = vec![("class".to_owned(), Align::Left)];
-        columns.extend(self.truth.is_some().then(|| ("true".to_owned(), Align::Right)));
+        columns.extend(
+            self.truth
+                .is_some()
+                .then(|| ("true".to_owned(), Align::Right)),
+        );
         let names = self.estimates.iter().map(|report| report.estimator);
         columns.extend(names.map(|name| (name.to_string(), Align::Right)));
         let mut table = Table::new(columns.iter().map(|(name, align)| (name.as_str(), *align)));
@@ -353,7 +358,8 @@ fn write_scores(path: &Path, margins: &Margins, classes: &[String]) -> anyhow::R
 /// Says at training time what was estimated.
 pub(crate) fn told(report: &PriorReport, names: &[String]) -> String {
     let each = report.classes.iter().zip(names);
-    let each = each.map(|(class, name)| format!("{name} {:.3} {}", class.estimate, interval(class)));
+    let each =
+        each.map(|(class, name)| format!("{name} {:.3} {}", class.estimate, interval(class)));
     let kind: EstimatorKind = report.estimator;
     format!(
         "estimated priors ({kind}): {}",

@@ -1,15 +1,28 @@
 //! `mpu-cli show`: the configuration that a run would use.
 
 use mpu_report::Format;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::args;
 use crate::commands::Answer;
-use crate::config::RunConfig;
+use crate::config::{RunConfig, is_own};
+use crate::own::OwnRows;
 
 pub(crate) fn run(args: &args::Show) -> anyhow::Result<Answer> {
-    let config = RunConfig::resolve(args.config.as_deref(), &args.set)?;
-    Ok(Answer::good(match args.format {
-        Format::Json => serde_json::to_string_pretty(&config)? + "\n",
+    let file = args.config.as_deref();
+    if is_own(file)? {
+        return shown(&OwnRows::read(file, &args.set)?.config, args.format);
+    }
+    shown(&RunConfig::resolve(file, &args.set)?, args.format)
+}
+
+fn shown<D>(config: &RunConfig<D>, format: Format) -> anyhow::Result<Answer>
+where
+    D: Default + Serialize + DeserializeOwned,
+{
+    Ok(Answer::good(match format {
+        Format::Json => serde_json::to_string_pretty(config)? + "\n",
         _ => config.to_toml()?,
     }))
 }

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
+use mpu_models::Params;
 use mpu_report::tensorboard::EventWriter;
 use mpu_report::{Align, Format, Table};
-use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome, State};
+use mpu_train::{Anchor, Calibration, Control, EpochMetrics, Event, Observer, Outcome, State};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -18,7 +19,7 @@ use crate::config::RunConfig;
 use crate::console::{bar, interrupts};
 use crate::files;
 use crate::own::OwnRows;
-use crate::run_folder::{ModelCard, RunFolder, Summary, SweepRow};
+use crate::run_folder::{HeldOutScores, ModelCard, RunFolder, Summary, SweepRow};
 use crate::training::{Prepared, chosen};
 
 /// A run that the user stopped: exit code 130.
@@ -49,6 +50,10 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
                 tracing::warn!("{warning}");
             }
             let prepared = rows.prepare()?;
+            if let Some(report) = &prepared.facts.estimated {
+                let told = crate::commands::prior::told(report, &rows.table.class_names);
+                tracing::warn!("{told}");
+            }
             let name = rows.config.name();
             Session::start(args, rows.config, &name, prepared, resumed, threads)?.run()
         } else {
@@ -163,10 +168,31 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         Ok(outcome)
     }
 
+    /// The scores of the rows that were held out, if any were.
+    fn held_out(&self, params: &Params, lr: f64) -> anyhow::Result<Option<HeldOutScores>> {
+        let Some(held) = self.prepared.problem.validation() else {
+            return Ok(None);
+        };
+        let run = self.prepared.run(&self.config, lr, self.threads)?;
+        Ok(Some(HeldOutScores {
+            labels: held.labels.clone(),
+            scores: run.predict(params, held.features.values())?,
+        }))
+    }
+
     fn conclude(&self, outcome: &Outcome, lr: f64, sweep: Vec<SweepRow>) -> anyhow::Result<Answer> {
         let config = &self.config;
         let params = outcome.params();
-        let card = ModelCard::new(config, &self.prepared);
+        let held = self.held_out(params, lr)?;
+        let calibration = held.as_ref().map(|held| {
+            let anchor = Anchor::default();
+            Calibration::fit(&self.prepared.priors, &held.labels, &held.scores, anchor)
+                .context("fitting probabilities to the held-out rows")
+        });
+        let card = ModelCard::new(config, &self.prepared, calibration.transpose()?);
+        if let Some(held) = &held {
+            self.folder.write_held_out(held, &card.class_names)?;
+        }
         let last = outcome.reported().context("no epoch was trained")?.clone();
         self.folder.write_metrics(&outcome.state.history)?;
         let model_sha256 = self.folder.write_model(params, &card)?;

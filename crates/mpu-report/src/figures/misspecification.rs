@@ -2,11 +2,14 @@
 
 use super::cells::count;
 use super::{Drawn, Lack, METHOD, Missing};
+use serde::Serialize;
+
 use crate::chart::{Figure, Mark, Plot, Point, Series, Style};
 use std::collections::BTreeSet;
 
 /// How priors were made wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scheme {
     /// The error is put on the negative class, whose prior stands last.
     ScalarLast,
@@ -28,7 +31,7 @@ impl Scheme {
 }
 
 /// The score at one wrong prior.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ShiftedScore {
     /// How wrong it is: `‖Δ‖₁`.
     pub delta: f64,
@@ -39,7 +42,7 @@ pub struct ShiftedScore {
 }
 
 /// Scores under wrong priors of one scheme.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PerturbedScores {
     /// The number of classes `k`.
     pub classes: usize,
@@ -50,7 +53,7 @@ pub struct PerturbedScores {
 }
 
 /// Bounds of the excess risk under wrong priors, as pairs of `‖Δ‖₁` and bound.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BoundCurves {
     /// The number of classes `k`.
     pub classes: usize,
@@ -61,7 +64,7 @@ pub struct BoundCurves {
 }
 
 /// The largest `‖Δ‖₁` at which the score has dropped by no more than an allowed amount.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bandwidth {
     /// The number of classes `k`.
     pub classes: usize,
@@ -76,7 +79,7 @@ pub struct Bandwidth {
 }
 
 /// Figure 3: what wrong priors do to the score and to the bounds. The order of the lists does not matter.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Misspecification {
     /// The dataset's slug.
     pub dataset: String,

@@ -1,0 +1,5 @@
+//! The arguments of `mpu-cli evaluate`.
+
+/// `mpu-cli evaluate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Evaluate {}

@@ -1,0 +1,242 @@
+//! `mpu-cli sensitivity`: what wrong priors cost, on a benchmark or on the user's own rows.
+
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+use mpu_data::{MpuLabel, Priors};
+use mpu_prior::perturb;
+use mpu_report::figures::{Misspecification, Scheme};
+use mpu_report::{Align, Format, Table};
+use mpu_risk::bounds::loss_gap;
+use mpu_train::{PuJudgement, Unobserved, answers};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::args::priors::Sensitivity;
+use crate::commands::Answer;
+use crate::config::{DataConfig, RunConfig};
+use crate::console::bar;
+use crate::files;
+use crate::misspecification::{Measured, study};
+use crate::own::{OwnData, OwnRows};
+use crate::training::Prepared;
+
+/// What one run gives.
+struct Scored {
+    f1: f64,
+    /// `b_i` of the observed classes.
+    gaps: Vec<f64>,
+}
+
+/// The study as it is written in JSON.
+#[derive(Serialize)]
+struct Found<'a> {
+    dataset: &'a str,
+    method: &'a str,
+    /// What macro-F1 was measured on.
+    measured_on: &'a str,
+    priors: &'a [f64],
+    study: &'a Misspecification,
+}
+
+pub(crate) fn run(args: &Sensitivity) -> anyhow::Result<Answer> {
+    let mut overrides = args.source.overrides();
+    overrides.extend(args.method.map(|method| format!("method=\"{method}\"")));
+    overrides.extend(args.epochs.map(|epochs| format!("train.epochs={epochs}")));
+    overrides.extend_from_slice(&args.set);
+    let jobs = args.jobs.unwrap_or(0);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    pool.context("starting threads")?.install(|| {
+        if args.source.data.is_some() {
+            let rows = OwnRows::read(None, &overrides)?;
+            let prepared = rows.prepare()?;
+            Study::<OwnData>::new(args, rows.config, prepared).run()
+        } else {
+            let config = RunConfig::resolve(None, &overrides)?;
+            let prepared = Prepared::load(&config, &args.source.place.locations())?;
+            Study::<DataConfig>::new(args, config, prepared).run()
+        }
+    })
+}
+
+struct Study<'a, D> {
+    args: &'a Sensitivity,
+    config: RunConfig<D>,
+    prepared: Prepared,
+}
+
+impl<'a, D: Sync> Study<'a, D>
+where
+    D: Serialize + for<'de> Deserialize<'de>,
+{
+    fn new(args: &'a Sensitivity, config: RunConfig<D>, prepared: Prepared) -> Self {
+        Self {
+            args,
+            config,
+            prepared,
+        }
+    }
+
+    fn run(&self) -> anyhow::Result<Answer> {
+        let args = self.args;
+        anyhow::ensure!(args.seeds > 0, "--seeds is 0: at least 1 is needed");
+        let priors = &self.prepared.priors;
+        for &size in &args.sizes {
+            anyhow::ensure!(
+                size > 0.0 && size < 2.0,
+                "--sizes has {size}: a sum of absolute differences is above 0 and below 2"
+            );
+        }
+        let n_runs = args.seeds as usize * (1 + Scheme::ALL.len() * args.sizes.len());
+        let bar = bar(n_runs as u64, "runs");
+        let base = self.scores(priors, &bar)?;
+        let n = base[0].gaps.len();
+        let mean = |class| base.iter().map(|run| run.gaps[class]).sum::<f64>() / base.len() as f64;
+        let gaps: Vec<f64> = (0..n).map(mean).collect();
+        let mut measured = Measured {
+            classes: priors.classes().get(),
+            true_f1: base.iter().map(|run| run.f1).collect(),
+            shifted: Vec::new(),
+            gaps,
+        };
+        for scheme in Scheme::ALL {
+            for &size in &args.sizes {
+                let shift = match scheme {
+                    Scheme::ScalarLast => perturb::scalar_last(priors, size),
+                    Scheme::Adversarial => perturb::adversarial(priors, size, &measured.gaps),
+                };
+                let shift = shift.with_context(|| format!("a {} shift of {size}", scheme.slug()));
+                let shift = shift.context("hint: leave this size out with --sizes")?;
+                let moved = priors
+                    .as_slice()
+                    .iter()
+                    .zip(&shift)
+                    .map(|(p, d)| (p + d).max(0.0));
+                let moved = Priors::new(moved.collect())?;
+                let runs = self.scores(&moved, &bar)?;
+                let f1 = runs.iter().map(|run| run.f1).collect();
+                measured.shifted.push((scheme, size, shift, f1));
+            }
+        }
+        bar.finish_and_clear();
+        let mut figure = study(&[measured])?;
+        figure.dataset.clone_from(&self.prepared.facts.dataset);
+        figure.prior = priors.negative();
+        figure.method = self.config.method.slug().to_owned();
+        if let Some(path) = &args.plot {
+            files::write_atomic(path, figure.draw().svg().as_bytes())?;
+        }
+        let found = Found {
+            dataset: &figure.dataset,
+            method: &figure.method,
+            measured_on: self.measured_on(),
+            priors: priors.as_slice(),
+            study: &figure,
+        };
+        let text = match args.report.format {
+            Format::Json => serde_json::to_string_pretty(&found)? + "\n",
+            format => found.describe(format)?,
+        };
+        Ok(Answer::good(text))
+    }
+
+    fn measured_on(&self) -> &'static str {
+        match self.prepared.problem.test() {
+            Some(_) => "test rows with true labels",
+            None => "held-out labelled rows and pool, under the unshifted priors",
+        }
+    }
+
+    /// A run for every seed with these priors, side by side.
+    fn scores(&self, told: &Priors, bar: &indicatif::ProgressBar) -> anyhow::Result<Vec<Scored>> {
+        let one = |seed: u64| -> anyhow::Result<Scored> {
+            let scored = self.score(told, self.config.seed + seed)?;
+            bar.inc(1);
+            Ok(scored)
+        };
+        (0..self.args.seeds).into_par_iter().map(one).collect()
+    }
+
+    fn score(&self, told: &Priors, seed: u64) -> anyhow::Result<Scored> {
+        let (problem, config) = (&self.prepared.problem, &self.config);
+        let mut run = self.prepared.run(config, config.train.lr, 1)?;
+        run.estimator = run.estimator.with_priors(told.clone());
+        run.seed = mpu_data::Seed(seed);
+        let outcome = run.train(problem, None, &mut Unobserved)?;
+        let params = outcome.params();
+        let k = problem.classes().get();
+        let last = outcome.reported().context("no epoch was trained")?;
+        let f1 = match (last.test_f1, problem.validation()) {
+            (Some(f1), _) => f1,
+            (None, Some(held)) => {
+                let scores = run.predict(params, held.features.values())?;
+                let given = answers(&scores, k);
+                let judged = PuJudgement::new(&self.prepared.priors, &held.labels, &given)?;
+                judged
+                    .mean
+                    .context("the held-out rows do not suffice")?
+                    .f1
+                    .value
+            }
+            (None, None) => anyhow::bail!("there are no rows to judge by"),
+        };
+        let train = problem.train();
+        let labeled = |&row: &usize| train.labels[row] != MpuLabel::Unlabeled;
+        let rows: Vec<usize> = (0..train.labels.len()).filter(labeled).collect();
+        let scores = run.predict(params, train.features.select(&rows).values())?;
+        let mut margins = vec![Vec::new(); k - 1];
+        for (&row, scores) in rows.iter().zip(scores.chunks(k)) {
+            if let MpuLabel::Labeled(class) = train.labels[row] {
+                margins[class].push(f64::from(scores[class]));
+            }
+        }
+        let gaps = margins
+            .iter()
+            .map(|margins| Ok(loss_gap(&config.loss, margins)?));
+        Ok(Scored {
+            f1,
+            gaps: gaps.collect::<anyhow::Result<_>>()?,
+        })
+    }
+}
+
+impl Found<'_> {
+    fn describe(&self, format: Format) -> anyhow::Result<String> {
+        let mut table = Table::new([
+            ("scheme", Align::Left),
+            ("sum of |Δ|", Align::Right),
+            ("macro-F1", Align::Right),
+            ("± over seeds", Align::Right),
+        ]);
+        for scores in &self.study.scores {
+            for point in &scores.points {
+                table.push([
+                    scores.scheme.slug().to_owned(),
+                    format!("{:.2}", point.delta),
+                    format!("{:.2} %", 100.0 * point.f1),
+                    point
+                        .std
+                        .map_or("–".to_owned(), |s| format!("{:.2}", 100.0 * s)),
+                ]);
+            }
+        }
+        let mut text = mpu_report::render(format, &table, self)?;
+        if format == Format::Table {
+            let _ = writeln!(
+                text,
+                "{} on {}; macro-F1 on {}",
+                self.method, self.dataset, self.measured_on
+            );
+            for width in &self.study.bandwidths {
+                let _ = writeln!(
+                    text,
+                    "{}: macro-F1 stays within {} points up to a sum of |Δ| of {:.2}",
+                    width.scheme.slug(),
+                    width.drop,
+                    width.delta
+                );
+            }
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,250 @@
+//! Answers from probabilities: the likeliest class, the cheapest, or only what is sure enough.
+//!
+//! ```
+//! use mpu_data::ClassCount;
+//! use mpu_train::decide::{Costs, Decision, Thresholds};
+//!
+//! let three = ClassCount::new(3)?;
+//! let p = [0.45, 0.15, 0.40];
+//! assert_eq!(Decision::Argmax.answers(three, &p)?, [0]);
+//!
+//! // Saying class 0 wrongly is three times as bad as any other mistake.
+//! let costs = Costs::new(vec![vec![0.0, 1.0, 1.0], vec![3.0, 0.0, 1.0], vec![3.0, 1.0, 0.0]])?;
+//! assert_eq!(Decision::Costs(costs).answers(three, &p)?, [2]);
+//!
+//! // Class 0 only when at least 60 % sure, otherwise unknown.
+//! let sure = Thresholds::new(vec![Some(0.6), Some(0.5)])?;
+//! assert_eq!(Decision::Thresholds(sure).answers(three, &p)?, [2]);
+//! # Ok::<(), mpu_train::Error>(())
+//! ```
+
+use mpu_data::ClassCount;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::held_out::Block;
+
+/// How probabilities become an answer.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    /// The likeliest class; the lowest on a tie.
+    #[default]
+    Argmax,
+    /// The class of the lowest expected cost; the lowest class on a tie.
+    Costs(Costs),
+    /// The likeliest observed class if it is likely enough, otherwise the negative class.
+    Thresholds(Thresholds),
+}
+
+impl Decision {
+    /// The one name used in files, flags and tables.
+    pub fn slug(&self) -> &'static str {
+        match self {
+            Self::Argmax => "argmax",
+            Self::Costs(_) => "costs",
+            Self::Thresholds(_) => "thresholds",
+        }
+    }
+
+    /// The answer to every row of probabilities.
+    pub fn answers(&self, classes: ClassCount, probabilities: &[f64]) -> Result<Vec<usize>> {
+        Block::Probability.rows(classes, probabilities)?;
+        let needed = match self {
+            Self::Argmax => classes.get(),
+            Self::Costs(costs) => costs.0.len(),
+            Self::Thresholds(thresholds) => thresholds.0.len() + 1,
+        };
+        if needed != classes.get() {
+            return Err(Error::Mismatch {
+                what: "number of classes",
+                found: classes.get().to_string(),
+                needed: format!("the decision is made for {needed}"),
+            });
+        }
+        let rows = probabilities.chunks(classes.get());
+        Ok(match self {
+            Self::Argmax => rows.map(top_class).collect(),
+            Self::Costs(costs) => rows.map(|p| costs.cheapest(p)).collect(),
+            Self::Thresholds(thresholds) => rows.map(|p| thresholds.answer(p)).collect(),
+        })
+    }
+}
+
+/// The class of the highest number; the lowest class on a tie.
+pub(crate) fn top_class(row: &[f64]) -> usize {
+    (0..row.len()).fold(0, |best, j| if row[j] > row[best] { j } else { best })
+}
+
+/// Costs `C_yj` of answering `j` where the truth is `y`: finite, not negative, zero where they agree.
+///
+/// It is written as `mpu_loss::CostMatrix` is and decides as that does, without needing that crate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Vec<f64>>", into = "Vec<Vec<f64>>")]
+pub struct Costs(Vec<Vec<f64>>);
+
+impl Costs {
+    /// Takes the rows of the matrix, true class by true class.
+    pub fn new(rows: Vec<Vec<f64>>) -> Result<Self> {
+        let classes = ClassCount::new(rows.len())?;
+        for (row, costs) in rows.iter().enumerate() {
+            if costs.len() != classes.get() {
+                return Err(Error::Mismatch {
+                    what: "row of the cost matrix",
+                    found: format!("row {row} has {} costs", costs.len()),
+                    needed: format!("there are {} rows", classes.get()),
+                });
+            }
+            for (column, &value) in costs.iter().enumerate() {
+                let (fits, allowed) = if row == column {
+                    (value == 0.0, "0: a right answer costs nothing")
+                } else {
+                    (value.is_finite() && value >= 0.0, "finite and not negative")
+                };
+                if !fits {
+                    return Err(Error::Value {
+                        what: "cost",
+                        row,
+                        column,
+                        value,
+                        allowed,
+                    });
+                }
+            }
+        }
+        Ok(Self(rows))
+    }
+
+    /// The expected cost `Σ_y p_y C_yj` of every answer `j`.
+    pub fn expected(&self, p: &[f64]) -> Vec<f64> {
+        let cost = |j: usize| p.iter().zip(&self.0).map(|(p, costs)| p * costs[j]).sum();
+        (0..self.0.len()).map(cost).collect()
+    }
+
+    fn cheapest(&self, p: &[f64]) -> usize {
+        let costs = self.expected(p);
+        (0..costs.len()).fold(0, |best, j| if costs[j] < costs[best] { j } else { best })
+    }
+}
+
+impl TryFrom<Vec<Vec<f64>>> for Costs {
+    type Error = Error;
+
+    fn try_from(rows: Vec<Vec<f64>>) -> Result<Self> {
+        Self::new(rows)
+    }
+}
+
+impl From<Costs> for Vec<Vec<f64>> {
+    fn from(costs: Costs) -> Self {
+        costs.0
+    }
+}
+
+/// How likely each observed class must be to be the answer; `None` for one that never is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Option<f64>>", into = "Vec<Option<f64>>")]
+pub struct Thresholds(Vec<Option<f64>>);
+
+impl Thresholds {
+    /// Takes one threshold in `[0, 1]` for each observed class.
+    pub fn new(thresholds: Vec<Option<f64>>) -> Result<Self> {
+        ClassCount::new(thresholds.len() + 1)?;
+        if let Some(t) = thresholds
+            .iter()
+            .flatten()
+            .find(|t| !(0.0..=1.0).contains(*t))
+        {
+            return Err(Error::Setting {
+                name: "threshold",
+                value: t.to_string(),
+                allowed: "between 0 and 1, or absent",
+            });
+        }
+        Ok(Self(thresholds))
+    }
+
+    /// The thresholds, one for each observed class.
+    pub fn as_slice(&self) -> &[Option<f64>] {
+        &self.0
+    }
+
+    /// The likeliest observed class `i` if `p_i ≥ t_i`, otherwise the negative class.
+    #[doc(alias = "eq:threshold-decision")]
+    fn answer(&self, p: &[f64]) -> usize {
+        let negative = self.0.len();
+        let class = top_class(&p[..negative]);
+        match self.0[class] {
+            Some(t) if p[class] >= t => class,
+            _ => negative,
+        }
+    }
+}
+
+impl TryFrom<Vec<Option<f64>>> for Thresholds {
+    type Error = Error;
+
+    fn try_from(thresholds: Vec<Option<f64>>) -> Result<Self> {
+        Self::new(thresholds)
+    }
+}
+
+impl From<Thresholds> for Vec<Option<f64>> {
+    fn from(thresholds: Thresholds) -> Self {
+        thresholds.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Draws;
+
+    #[test]
+    fn costs_decide_as_those_of_the_losses() {
+        let rows = vec![
+            vec![0.0, 2.0, 1.0],
+            vec![0.5, 0.0, 4.0],
+            vec![3.0, 1.0, 0.0],
+        ];
+        let ours = Decision::Costs(Costs::new(rows.clone()).unwrap());
+        let theirs = mpu_loss::CostMatrix::new(&rows).unwrap();
+        let mut draws = Draws(1);
+        let mut seen = [false; 3];
+        for _ in 0..200 {
+            let raw: Vec<f64> = (0..3).map(|_| draws.uniform()).collect();
+            let p: Vec<f64> = raw.iter().map(|r| r / raw.iter().sum::<f64>()).collect();
+            let answer = ours.answers(ClassCount::THREE, &p).unwrap()[0];
+            assert_eq!(answer, theirs.decide(&p).unwrap());
+            seen[answer] = true;
+        }
+        assert_eq!(seen, [true; 3]);
+        let text = serde_json::to_string(&theirs).unwrap();
+        assert!(serde_json::from_str::<Costs>(&text).is_ok());
+    }
+
+    #[test]
+    fn thresholds_by_hand() {
+        let rule = Decision::Thresholds(Thresholds::new(vec![Some(0.3), None]).unwrap());
+        let p = [0.3, 0.2, 0.5, 0.29, 0.2, 0.51, 0.1, 0.8, 0.1, 0.4, 0.4, 0.2];
+        // The last is a tie: the lowest class.
+        assert_eq!(rule.answers(ClassCount::THREE, &p).unwrap(), [0, 2, 2, 0]);
+    }
+
+    #[test]
+    fn bad_rules_do_not_exist() {
+        assert!(Costs::new(vec![vec![0.0, 1.0]]).is_err());
+        assert!(Costs::new(vec![vec![0.0, 1.0], vec![0.0]]).is_err());
+        assert!(Costs::new(vec![vec![0.0, -1.0], vec![1.0, 0.0]]).is_err());
+        assert!(Costs::new(vec![vec![1.0, 1.0], vec![1.0, 0.0]]).is_err());
+        assert!(Thresholds::new(vec![Some(1.5)]).is_err() && Thresholds::new(vec![]).is_err());
+        assert!(Thresholds::new(vec![Some(f64::NAN)]).is_err());
+        assert!(serde_json::from_str::<Thresholds>("[2.0]").is_err());
+        let two = ClassCount::new(2).unwrap();
+        let rule = Decision::Thresholds(Thresholds::new(vec![None, None]).unwrap());
+        assert!(rule.answers(two, &[0.5, 0.5]).is_err());
+        let text = serde_json::to_string(&rule).unwrap();
+        assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), rule);
+        assert_eq!(rule.slug(), "thresholds");
+    }
+}

@@ -1,0 +1,306 @@
+//! Precision, recall, F1, confusion and AUC without a single true negative.
+//!
+//! Labelled rows of class `i` show `P_i[ŷ = j]`, how rows of that class are answered; the pool shows `P_u[ŷ = j]`,
+//! and with the priors `P_u = Σ π_i P_i + π_k P_k` gives what is missing. What comes out estimates rates **in the
+//! pool's distribution**. Assumed is that labelled rows look like the pool's rows of their class and that the
+//! priors are right; [`sensitivity`] shows what happens if they are not.
+//!
+//! | rate | estimate |
+//! |---|---|
+//! | recall of class `i` | `P_i[ŷ=i]` |
+//! | precision of class `i` | `π_i P_i[ŷ=i] / P_u[ŷ=i]` |
+//! | F1 of class `i` | `2 π_i P_i[ŷ=i] / (π_i + P_u[ŷ=i])` |
+//! | recall of the negative class | `(P_u[ŷ=k] - Σ π_i P_i[ŷ=k]) / π_k` |
+//!
+//! Intervals are of 95 % and for samples that are independent: Wilson's for shares, Donner and Zou's for ratios
+//! and sums of them, the delta method for means over classes and accuracy, DeLong's for AUC. They know nothing
+//! of errors in the priors.
+//!
+//! ```
+//! use mpu_data::{MpuLabel::{Labeled, Unlabeled}, Priors};
+//! use mpu_train::pu_metrics::PuJudgement;
+//!
+//! let priors = Priors::new(vec![0.5, 0.5])?;
+//! let labels = [Labeled(0), Labeled(0), Unlabeled, Unlabeled, Unlabeled, Unlabeled];
+//! let answers = [0, 1, 0, 1, 1, 1];
+//! let judgement = PuJudgement::new(&priors, &labels, &answers)?;
+//! let class = judgement.classes[0].as_ref().ok_or("no labelled rows")?;
+//! let precision = class.precision.ok_or("never answered")?;
+//! assert_eq!(precision.value, 1.0, "half of class 0 is a quarter of the pool, and that was answered");
+//! assert!(precision.low < 0.6, "from six rows little is known");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod auc;
+mod interval;
+mod sensitivity;
+
+use mpu_data::{MpuLabel, Priors};
+use serde::{Deserialize, Serialize};
+
+pub use auc::pu_auc;
+pub use interval::Estimate;
+pub use sensitivity::{FACTORS, Sensitivity, Varied, sensitivity};
+
+use crate::error::{Error, Result};
+use crate::held_out::check_labels;
+use interval::Interval;
+
+/// The estimated rates of one class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassJudgement {
+    /// Of the rows of this class, the share that is given it; `None` for a negative class of prior 0.
+    pub recall: Option<Estimate>,
+    /// Of the rows given this class, the share that is of it; `None` if no row of the pool is.
+    pub precision: Option<Estimate>,
+    /// Their harmonic mean; `None` if the class has prior 0 and is never given.
+    pub f1: Option<Estimate>,
+    /// The share of the pool that is given this class.
+    pub answered: f64,
+}
+
+/// Means over all classes, the negative one included; a rate that does not exist counts 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MacroJudgement {
+    /// The mean recall.
+    pub recall: Estimate,
+    /// The mean precision.
+    pub precision: Estimate,
+    /// The mean F1.
+    pub f1: Estimate,
+}
+
+/// What held-out rows say of answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PuJudgement {
+    /// The rates of each class; `None` where they are not identified: an observed class without labelled
+    /// rows, and the negative class if such a class has a prior above 0.
+    pub classes: Vec<Option<ClassJudgement>>,
+    /// The means over classes; `None` if one is not identified.
+    pub mean: Option<MacroJudgement>,
+    /// The share of right answers (the estimate of `pu_accuracy`); `None` as above.
+    pub accuracy: Option<Estimate>,
+    /// The share of the pool that is of class `y` (outer) and is answered by `j` (inner), not clipped; rows
+    /// that are not identified are `None`.
+    pub confusion: Vec<Option<Vec<f64>>>,
+    /// The number of labelled rows of each observed class.
+    pub n_labeled: Vec<u64>,
+    /// The number of rows of the pool.
+    pub n_pool: u64,
+}
+
+impl PuJudgement {
+    /// Judges the answers to held-out rows, of which some must be of the pool.
+    pub fn new(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Result<Self> {
+        Ok(Counts::new(priors, labels, answers)?.judge(priors))
+    }
+}
+
+/// How often each group was given each answer: the observed classes, then the pool.
+struct Counts {
+    groups: Vec<Vec<u64>>,
+}
+
+impl Counts {
+    fn new(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Result<Self> {
+        let classes = priors.classes();
+        check_labels(classes, labels, answers.len())?;
+        if let Some(&found) = answers.iter().find(|&&answer| answer >= classes.get()) {
+            return Err(Error::ClassOutOfRange {
+                found,
+                n_classes: classes.get(),
+            });
+        }
+        let mut groups = vec![vec![0; classes.get()]; classes.get()];
+        for (label, &answer) in labels.iter().zip(answers) {
+            let group = match *label {
+                MpuLabel::Labeled(class) => class,
+                MpuLabel::Unlabeled => classes.negative(),
+            };
+            groups[group][answer] += 1;
+        }
+        let counts = Self { groups };
+        if counts.n(classes.negative()) == 0 {
+            return Err(Error::NoRows {
+                what: "judging without negatives",
+                needed: "held-out rows of the pool",
+                hint: "hint: keep a validation share of the pool",
+            });
+        }
+        Ok(counts)
+    }
+
+    fn n(&self, group: usize) -> u64 {
+        self.groups[group].iter().sum()
+    }
+
+    /// The share of a group that is given an answer; the group is not empty.
+    fn share(&self, group: usize, answer: usize) -> Interval {
+        Interval::wilson(self.groups[group][answer], self.n(group))
+    }
+
+    fn judge(&self, priors: &Priors) -> PuJudgement {
+        let k = self.groups.len();
+        let negative = k - 1;
+        let pi = priors.as_slice();
+        let known = |class: usize| self.n(class) > 0;
+        let complete = (0..negative).all(|class| known(class) || pi[class] == 0.0);
+        let mut classes: Vec<Option<ClassJudgement>> = (0..negative)
+            .map(|class| known(class).then(|| self.observed(class, pi[class])))
+            .collect();
+        classes.push(complete.then(|| self.negative(pi)));
+        let shares = self.shares();
+        let joint = joint_shares(pi, &shares);
+        let confusion = (0..k)
+            .map(|y| (if y == negative { complete } else { known(y) }).then(|| joint[y].clone()))
+            .collect();
+        let identified = complete && (0..negative).all(known);
+        PuJudgement {
+            mean: identified.then(|| self.means(pi, &classes)),
+            accuracy: complete.then(|| {
+                let accuracy =
+                    |shares: &[Vec<f64>]| (0..k).map(|y| joint_shares(pi, shares)[y][y]).sum();
+                self.delta(accuracy).rate()
+            }),
+            classes,
+            confusion,
+            n_labeled: (0..negative).map(|class| self.n(class)).collect(),
+            n_pool: self.n(negative),
+        }
+    }
+
+    /// The rates of an observed class that has labelled rows.
+    #[doc(alias = "eq:pu-precision")]
+    fn observed(&self, class: usize, pi: f64) -> ClassJudgement {
+        let recall = self.share(class, class);
+        let answered = self.share(self.groups.len() - 1, class);
+        let precision = || recall.ratio(answered).linear(pi, 0.0).rate();
+        let f1 = || recall.ratio(answered.linear(1.0, pi)).linear(2.0 * pi, 0.0);
+        ClassJudgement {
+            recall: Some(recall.rate()),
+            precision: (answered.value > 0.0).then(precision),
+            f1: (pi + answered.value > 0.0).then(|| f1().rate()),
+            answered: answered.value,
+        }
+    }
+
+    /// The rates of the negative class, if every observed class of a prior above 0 has labelled rows.
+    #[doc(alias = "eq:pu-negative")]
+    fn negative(&self, pi: &[f64]) -> ClassJudgement {
+        let negative = pi.len() - 1;
+        let pi_k = pi[negative];
+        let answered = self.share(negative, negative);
+        let lost: Vec<Interval> = (0..negative)
+            .filter(|&class| pi[class] > 0.0)
+            .map(|class| self.share(class, negative).linear(pi[class], 0.0))
+            .collect();
+        let lost = Interval::sum(&lost);
+        let recall = || Interval::sum(&[answered, lost.linear(-1.0, 0.0)]).linear(1.0 / pi_k, 0.0);
+        let precision = || lost.ratio(answered).linear(-1.0, 1.0).rate();
+        // 2 (s - T) / (π_k + s), with s in one place only.
+        let shifted = |interval: Interval| interval.linear(1.0, pi_k);
+        let f1 = || shifted(lost).ratio(shifted(answered)).linear(-2.0, 2.0);
+        ClassJudgement {
+            recall: (pi_k > 0.0).then(|| recall().rate()),
+            precision: (answered.value > 0.0).then(precision),
+            f1: (pi_k + answered.value > 0.0).then(|| f1().rate()),
+            answered: answered.value,
+        }
+    }
+
+    fn means(&self, pi: &[f64], classes: &[Option<ClassJudgement>]) -> MacroJudgement {
+        let k = pi.len() as f64;
+        let mean = |place: usize, rate: fn(&ClassJudgement) -> Option<Estimate>| {
+            let raw = |shares: &[Vec<f64>]| raw_rates(pi, shares).iter().map(|r| r[place]).sum();
+            let clipped = classes.iter().flatten().filter_map(rate);
+            Estimate {
+                value: clipped.map(|rate| rate.value).sum::<f64>() / k,
+                ..self.delta(raw).linear(1.0 / k, 0.0).rate()
+            }
+        };
+        MacroJudgement {
+            recall: mean(0, |class| class.recall),
+            precision: mean(1, |class| class.precision),
+            f1: mean(2, |class| class.f1),
+        }
+    }
+
+    fn shares(&self) -> Vec<Vec<f64>> {
+        let share = |group: &Vec<u64>| {
+            let n: u64 = group.iter().sum();
+            let share = |&count: &u64| count as f64 / n.max(1) as f64;
+            group.iter().map(share).collect()
+        };
+        self.groups.iter().map(share).collect()
+    }
+
+    /// A function of the groups' shares with its normal interval, by the delta method.
+    ///
+    /// ```text
+    /// Var ≈ Σ_g (1/n_g) Σ_j m_gj D_gj² ,   D_gj the slope of F from m_g towards answer j
+    /// ```
+    #[doc(alias = "eq:delta-interval")]
+    fn delta(&self, function: impl Fn(&[Vec<f64>]) -> f64) -> Interval {
+        const STEP: f64 = 1e-6;
+        let shares = self.shares();
+        let mut variance = 0.0;
+        for group in 0..shares.len() {
+            for answer in 0..shares.len() {
+                let weight = shares[group][answer];
+                if weight == 0.0 {
+                    continue;
+                }
+                let moved = |step: f64| {
+                    let mut moved = shares.clone();
+                    for (j, m) in moved[group].iter_mut().enumerate() {
+                        *m = (1.0 - step) * *m + if j == answer { step } else { 0.0 };
+                    }
+                    function(&moved)
+                };
+                let slope = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+                variance += weight * slope * slope / self.n(group) as f64;
+            }
+        }
+        Interval::normal(function(&shares), variance)
+    }
+}
+
+/// The joint shares of true class and answer in the pool, from the groups' shares of answers.
+///
+/// ```text
+/// i < k:  π_i P_i[ŷ=j]        k:  P_u[ŷ=j] - Σ_i π_i P_i[ŷ=j]
+/// ```
+#[doc(alias = "eq:pu-confusion")]
+fn joint_shares(pi: &[f64], shares: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let negative = pi.len() - 1;
+    let mut joint: Vec<Vec<f64>> = (0..negative)
+        .map(|class| shares[class].iter().map(|m| pi[class] * m).collect())
+        .collect();
+    let rest = (0..pi.len())
+        .map(|j| shares[negative][j] - joint.iter().map(|row| row[j]).sum::<f64>())
+        .collect();
+    joint.push(rest);
+    joint
+}
+
+/// Recall, precision and F1 of every class, not clipped, 0 where there is none.
+fn raw_rates(pi: &[f64], shares: &[Vec<f64>]) -> Vec<[f64; 3]> {
+    let negative = pi.len() - 1;
+    let joint = joint_shares(pi, shares);
+    let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    (0..pi.len())
+        .map(|class| {
+            let (right, answered) = (joint[class][class], shares[negative][class]);
+            let recall = if class == negative {
+                over(right, pi[class])
+            } else {
+                shares[class][class]
+            };
+            let f1 = over(2.0 * right, pi[class] + answered);
+            [recall, over(right, answered), f1]
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
