@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::margins::{Counts, Group, Margins};
-use crate::solver::System;
+use crate::system::System;
 
 /// Summary functions `ψ_r` of a margin, inside the region of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
