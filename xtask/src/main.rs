@@ -50,6 +50,10 @@ enum Bench {
     Train(bench::train::Train),
     /// Build `mpu-cli` from nothing.
     Build(bench::build::Build),
+    /// Bootstrap the moments of margins: ours beside NumPy.
+    Prior(bench::prior::Prior),
+    /// Estimate the priors of benchmarks by every estimator: how far from the truth.
+    PriorError(bench::prior_error::PriorError),
 }
 
 fn main() -> ExitCode {
@@ -62,6 +66,8 @@ fn main() -> ExitCode {
                 Bench::Csv(csv) => bench::csv::run(&root, &csv),
                 Bench::Train(train) => bench::train::run(&root, &train),
                 Bench::Build(build) => bench::build::run(&root, &build),
+                Bench::Prior(prior) => bench::prior::run(&root, &prior),
+                Bench::PriorError(error) => bench::prior_error::run(&root, &error),
             })
             .map(|()| ExitCode::SUCCESS),
     };

@@ -35,6 +35,10 @@ pub trait PriorEstimator: Send + Sync {
 pub trait Prepared: Send + Sync {
     /// The estimates of the observed classes with rows counted as given. Methods that take one class at a time may
     /// give a sum above one: see [`feasible`].
+    ///
+    /// # Panics
+    ///
+    /// If the counts were made for other margins with fewer rows or classes.
     fn point(&self, counts: &Counts) -> Result<Vec<f64>>;
 
     /// How the matching went, if it is one.

@@ -6,7 +6,7 @@
 //! | step | module | what it gives |
 //! |---|---|---|
 //! | 1 | [`np_bound`] | the printed lower bound, with its assumption in its name, and a rigorous upper bound |
-//! | 2 | [`matching`], [`moments`], [`solver`] | the point estimate by moment matching, on margins that negatives hardly reach |
+//! | 2 | [`matching`], [`moments`], [`system`], [`solver`] | the point estimate by moment matching, on margins that negatives hardly reach |
 //! | 2, other methods | [`binary`] | best-bin, Elkan–Noto, KM2, penalised L1: one class at a time |
 //! | 3 | [`bootstrap`](mod@bootstrap), [`propagate`] | intervals, and priors to train with under uncertainty |
 //!
@@ -48,6 +48,7 @@ pub mod propagate;
 pub mod report;
 pub mod simplex;
 pub mod solver;
+pub mod system;
 mod tail;
 #[cfg(test)]
 mod testing;

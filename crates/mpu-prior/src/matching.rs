@@ -135,31 +135,16 @@ impl PreparedMatching {
         })
     }
 
-    /// The regions and the solution on them: regions first without the other classes, then with their share taken
-    /// off, a few times.
+    /// The regions and the solution on them.
     fn run(
         &self,
         shares: &Shares,
         set: &FeasibleSet,
         lambda: f64,
     ) -> Result<(Vec<usize>, Solution)> {
-        let options = &self.options;
-        let none = vec![0.0; set.lower().len()];
-        let mut starts = shares.plateau(&none, &options.region);
-        let mut priors = set.project(&shares.ratios(&starts))?;
-        for _ in 0..options.region.rounds {
-            let next = shares.plateau(&priors, &options.region);
-            let settled = next == starts;
-            starts = next;
-            let system = shares.system(&starts, options.summary, &self.binned)?;
-            let solution = solver::solve(&system, set, lambda, &options.solver)?;
-            if settled {
-                return Ok((starts, solution));
-            }
-            priors = solution.priors;
-        }
-        let system = shares.system(&starts, options.summary, &self.binned)?;
-        let solution = solver::solve(&system, set, lambda, &options.solver)?;
+        let starts = shares.plateau(&self.options.region);
+        let system = shares.system(&starts, self.options.summary, &self.binned)?;
+        let solution = solver::solve(&system, set, lambda, &self.options.solver)?;
         Ok((starts, solution))
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::margins::{Counts, Group, Margins};
-use crate::solver::System;
+use crate::system::System;
 
 /// Summary functions `ψ_r` of a margin, inside the region of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +36,6 @@ pub struct RegionOptions {
     pub deviations: f64,
     /// The least share of the class's labelled rows in its region.
     pub least_share: f64,
-    /// How often the region is chosen again with the other classes' share taken off.
-    pub rounds: usize,
 }
 
 impl Default for RegionOptions {
@@ -46,7 +44,6 @@ impl Default for RegionOptions {
             n_thresholds: 200,
             deviations: 5.0,
             least_share: 0.1,
-            rounds: 0,
         }
     }
 }
@@ -189,45 +186,36 @@ impl Shares {
         tails.iter().zip(next).map(|(t, next)| t - next).collect()
     }
 
-    /// The first threshold of each class's region, given priors of the other classes.
+    /// The first threshold of each class's region.
     ///
     /// ```text
-    /// argmin_t (P_U[z_j ≥ t] - Σ_{i≠j} π_i P_i[z_j ≥ t] + w_U(t)) / lower(P_j[z_j ≥ t])
+    /// argmin_t  upper(P_U[z_j ≥ t]) / lower(P_j[z_j ≥ t])
     /// ```
     ///
-    /// The ratio without limits is `π_j` plus what negatives have above `t`, relative to the class. That part falls as
+    /// The ratio without limits is `π_j` plus what all others have above `t`, relative to the class. That part falls as
     /// `t` grows, while chance grows because fewer rows are left: the upper limit of the ratio is least where the
-    /// ratio has reached its plateau and is still supported by many rows. Both limits are Wilson's, whose width
-    /// `w_U` does not vanish when nothing was counted.
+    /// ratio has reached its plateau and is still supported by many rows. Both limits are Wilson's, which leave room
+    /// even when nothing was counted. What other observed classes still have in the region is taken off by the
+    /// matching; what negatives have there remains in the estimate.
     #[doc(alias = "eq:plateau-region")]
-    pub(crate) fn plateau(&self, priors: &[f64], options: &RegionOptions) -> Vec<usize> {
+    pub(crate) fn plateau(&self, options: &RegionOptions) -> Vec<usize> {
         let pick = |class: usize| {
             let (own, pool) = (&self.above[class][class], self.pool(class));
+            let (n_own, n_pool) = (self.totals[class], self.totals[self.n_observed]);
             let mut best = (0, f64::INFINITY);
             for t in 0..own.len() {
                 if own[t] <= 0.0 || (own[t] < options.least_share && best.1.is_finite()) {
                     break;
                 }
-                let others = (0..self.n_observed).filter(|&i| i != class);
-                let cross: f64 = others.map(|i| priors[i] * self.above[i][class][t]).sum();
-                let (_, high) = wilson(pool[t], self.totals[self.n_observed], options.deviations);
-                let (low, _) = wilson(own[t], self.totals[class], options.deviations);
-                let ratio = ((pool[t] - cross).max(0.0) + high - pool[t]) / low;
-                if ratio < best.1 {
-                    best = (t, ratio);
+                let (_, high) = wilson(pool[t], n_pool, options.deviations);
+                let (low, _) = wilson(own[t], n_own, options.deviations);
+                if high / low < best.1 {
+                    best = (t, high / low);
                 }
             }
             best.0
         };
         (0..self.n_observed).map(pick).collect()
-    }
-
-    /// The ratio of the pool's share to the class's in each region, at most 1: where the rounds start.
-    pub(crate) fn ratios(&self, starts: &[usize]) -> Vec<f64> {
-        let at = |(class, &t): (usize, &usize)| {
-            (self.pool(class)[t] / self.above[class][class][t]).min(1.0)
-        };
-        starts.iter().enumerate().map(at).collect()
     }
 
     /// The matching problem of the regions: a row for each class's region and summary.
@@ -379,10 +367,11 @@ mod tests {
     fn the_region_leaves_out_what_negatives_reach() {
         let margins = gaussian(&[3.0, 0.0], &[0.3], 3000, 20_000, Seed(9));
         let shares = Binned::new(&margins, 200).shares(&Counts::once(&margins));
-        let start = shares.plateau(&[0.0], &RegionOptions::default())[0];
+        let start = shares.plateau(&RegionOptions::default())[0];
         let share = shares.above[0][0][start];
         assert!((0.1..0.95).contains(&share), "{share}");
-        let (in_region, in_all) = (shares.ratios(&[start])[0], shares.ratios(&[0])[0]);
+        let ratio = |t: usize| shares.pool(0)[t] / shares.above[0][0][t];
+        let (in_region, in_all) = (ratio(start), ratio(0));
         assert!(
             (in_region - 0.3).abs() < 0.03 && in_all > 0.5,
             "{in_region} {in_all}"
@@ -406,7 +395,6 @@ mod tests {
                 n_thresholds,
                 deviations,
                 least_share,
-                ..RegionOptions::default()
             };
             options.check()
         };

@@ -3,6 +3,8 @@
 pub(crate) mod build;
 pub(crate) mod csv;
 mod page;
+pub(crate) mod prior;
+pub(crate) mod prior_error;
 pub(crate) mod train;
 
 use std::path::{Path, PathBuf};

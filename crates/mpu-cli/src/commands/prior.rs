@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use mpu_data::Seed;
+use mpu_prior::report::Note;
 use mpu_prior::{
     BootstrapOptions, ClassReport, EstimateOptions, EstimatorKind, Group, Margins, PriorReport,
     Rows,
@@ -100,7 +101,13 @@ fn warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<String> {
     for report in estimates {
         for (class, name) in report.classes.iter().zip(classes) {
             for note in &class.notes {
-                warnings.push(format!("{}, class {name}: {note}", report.estimator));
+                // Bounds and counts do not depend on the estimator: they are told once.
+                let told = format!("class {name}: {note}");
+                if matches!(note, Note::AboveUpper { .. }) {
+                    warnings.push(format!("{}, {told}", report.estimator));
+                } else if !warnings.contains(&told) {
+                    warnings.push(told);
+                }
             }
         }
         if report.failed_replicates > 0 {

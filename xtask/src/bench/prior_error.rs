@@ -1,0 +1,167 @@
+//! How far estimated class priors are from the true ones on the benchmarks, by every estimator.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::output;
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PriorError {
+    /// Datasets.
+    #[arg(long, value_delimiter = ',', default_values_t = ["mnist", "pendigits", "usps", "fashion-mnist"].map(str::to_owned))]
+    datasets: Vec<String>,
+    /// Numbers of classes.
+    #[arg(long, value_delimiter = ',', default_values_t = [4, 6, 8])]
+    classes: Vec<usize>,
+    /// Seeds of split, detector and bootstrap.
+    #[arg(long, value_delimiter = ',', default_values_t = [1])]
+    seeds: Vec<u64>,
+    /// A built mpu-cli; without it one is built.
+    #[arg(long)]
+    program: Option<PathBuf>,
+    /// Write the tables into docs/PRIORS.md.
+    #[arg(long)]
+    write: bool,
+}
+
+const PRIORS: [f64; 3] = [0.2, 0.5, 0.8];
+const BEGIN: &str = "<!-- prior-benchmark -->";
+const END: &str = "<!-- end of prior-benchmark -->";
+
+/// What one estimator did on one split.
+struct Found {
+    /// Mean absolute error over the observed classes.
+    error: f64,
+    /// Classes whose interval holds the truth, and classes.
+    held: (usize, usize),
+}
+
+/// Measures and prints the tables.
+pub(crate) fn run(root: &Path, args: &PriorError) -> Result<()> {
+    let program = match &args.program {
+        Some(program) => program.clone(),
+        None => {
+            let build = ["build", "--release", "--package", "mpu-cli"];
+            let status = Command::new("cargo").args(build).current_dir(root).status();
+            ensure!(
+                status.context("starting cargo")?.success(),
+                "the build failed"
+            );
+            root.join("target/release/mpu-cli")
+        }
+    };
+    let mut found: BTreeMap<(usize, String), Vec<Found>> = BTreeMap::new();
+    let mut estimators: Vec<String> = Vec::new();
+    let mut cells = String::new();
+    for (place, dataset) in args.datasets.iter().enumerate() {
+        for k in &args.classes {
+            for prior in PRIORS {
+                let mut errors = Vec::new();
+                for seed in &args.seeds {
+                    let text = output(
+                        Command::new(&program)
+                            .args(["--quiet", "prior", "--estimator", "all", "--format", "json"])
+                            .args(["--dataset", dataset, "--classes", &k.to_string()])
+                            .args(["--prior", &prior.to_string(), "--seed", &seed.to_string()])
+                            .args(["--replicates", "200"]),
+                    )?;
+                    let json: serde_json::Value = serde_json::from_str(&text)?;
+                    let truth = numbers(&json["truth"])?;
+                    for report in json["estimates"].as_array().context("no estimates")? {
+                        let name = report["estimator"].as_str().context("no name")?.to_owned();
+                        let one = judged(report, &truth)?;
+                        errors.extend((name == "moments").then_some(one.error));
+                        if !estimators.contains(&name) {
+                            estimators.push(name.clone());
+                        }
+                        found.entry((place, name)).or_default().push(one);
+                    }
+                }
+                let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+                eprintln!("{dataset} k = {k}, negative share {prior}: moments {mean:.4}");
+                let _ = writeln!(cells, "| {dataset} | {k} | {prior} | {mean:.4} |");
+            }
+        }
+    }
+    let mut text = format!(
+        "`cargo xtask bench prior-error --write`: protocol first-k, k = {:?}, negative share {PRIORS:?}, seeds {:?}. Mean\nabsolute error per observed class, that of the worst split, and how many intervals at 95 % hold the truth:\n\n| data |",
+        args.classes, args.seeds
+    );
+    for name in &estimators {
+        let _ = write!(text, " `{name}` |");
+    }
+    text += &format!("\n|---|{}\n", "---|".repeat(estimators.len()));
+    for (place, dataset) in args.datasets.iter().enumerate() {
+        let _ = write!(text, "| {dataset} |");
+        for name in &estimators {
+            let splits = found
+                .get(&(place, name.clone()))
+                .context("a split is missing")?;
+            let mean = splits.iter().map(|s| s.error).sum::<f64>() / splits.len() as f64;
+            let worst = splits.iter().map(|s| s.error).fold(0.0, f64::max);
+            let held: usize = splits.iter().map(|s| s.held.0).sum();
+            let of: usize = splits.iter().map(|s| s.held.1).sum();
+            let _ = write!(text, " {mean:.4}, worst {worst:.4}, {held} of {of} |");
+        }
+        text.push('\n');
+    }
+    let _ = write!(
+        text,
+        "\nEvery split, `moments`:\n\n| data | k | negative share | mean absolute error |\n|---|---|---|---|\n{cells}"
+    );
+    println!("{text}");
+    if args.write {
+        let path = root.join("docs/PRIORS.md");
+        let page = std::fs::read_to_string(&path).context("reading docs/PRIORS.md")?;
+        let (before, rest) = page.split_once(BEGIN).context("no place for the table")?;
+        let (_, after) = rest
+            .split_once(END)
+            .context("the place for the table has no end")?;
+        std::fs::write(&path, format!("{before}{BEGIN}\n{text}{END}{after}"))?;
+    }
+    Ok(())
+}
+
+fn judged(report: &serde_json::Value, truth: &[f64]) -> Result<Found> {
+    let classes = report["classes"].as_array().context("no classes")?;
+    let (mut error, mut held) = (0.0, 0);
+    for (class, truth) in classes.iter().zip(truth) {
+        let estimate = class["estimate"].as_f64().context("no estimate")?;
+        let low = class["interval"]["low"].as_f64().context("no interval")?;
+        let high = class["interval"]["high"].as_f64().context("no interval")?;
+        error += (estimate - truth).abs() / classes.len() as f64;
+        held += usize::from((low..=high).contains(truth));
+    }
+    Ok(Found {
+        error,
+        held: (held, classes.len()),
+    })
+}
+
+fn numbers(value: &serde_json::Value) -> Result<Vec<f64>> {
+    let list = value.as_array().context("no list of numbers")?;
+    list.iter()
+        .map(|one| one.as_f64().context("not a number"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_and_intervals_by_hand() {
+        let report = serde_json::json!({"classes": [
+            {"estimate": 0.2, "interval": {"low": 0.1, "high": 0.25}},
+            {"estimate": 0.4, "interval": {"low": 0.38, "high": 0.45}},
+        ]});
+        let found = judged(&report, &[0.24, 0.3]).unwrap();
+        assert!((found.error - 0.07).abs() < 1e-12);
+        assert_eq!(found.held, (1, 2));
+    }
+}
