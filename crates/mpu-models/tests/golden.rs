@@ -87,7 +87,14 @@ fn groups_of(n: usize, classes: ClassCount, method: Method) -> Groups {
         class if class < k - 1 => MpuLabel::Labeled(class),
         _ => MpuLabel::Unlabeled,
     };
-    Groups::new(classes, &(0..n).map(label).collect::<Vec<_>>()).unwrap()
+    let groups = Groups::new(classes, &(0..n).map(label).collect::<Vec<_>>()).unwrap();
+    let mut targets = Vec::new();
+    for place in 0..groups.n_unlabeled() {
+        let weights: Vec<f64> = (0..k).map(|j| 1.0 + ((place + j) % 5) as f64).collect();
+        let total: f64 = weights.iter().sum();
+        targets.extend(weights.iter().map(|weight| weight / total));
+    }
+    groups.with_targets(targets).unwrap()
 }
 
 /// The loss of the script and its gradient.

@@ -42,18 +42,19 @@ pub(crate) fn cross_entropy_tensor(
     (normalizer - own)?.squeeze(1)
 }
 
-/// The cross-entropy of one row of scores against soft targets `t`, which sum to one.
+/// The cross-entropy of one row of scores against weighted soft targets `t`.
 ///
 /// ```text
-/// -Σ_j t_j log softmax(f)_j = log Σ_j e^{f_j} - Σ_j t_j f_j
+/// -Σ_j t_j log softmax(f)_j = (Σ_j t_j) log Σ_j e^{f_j} - Σ_j t_j f_j
 /// ```
 pub(crate) fn soft_cross_entropy(scores: &[f64], targets: &[f64]) -> f64 {
     let (top, sum) = normalizer(scores);
+    let weight: f64 = targets.iter().sum();
     let expected: f64 = scores.iter().zip(targets).map(|(f, t)| t * f).sum();
-    top + sum.ln() - expected
+    weight * (top + sum.ln()) - expected
 }
 
-/// Adds `weight · (softmax(f) - t)` to `gradient`.
+/// Adds `weight · ((Σ_j t_j) softmax(f) - t)` to `gradient`.
 pub(crate) fn add_soft_gradient(
     scores: &[f64],
     targets: &[f64],
@@ -61,8 +62,9 @@ pub(crate) fn add_soft_gradient(
     gradient: &mut [f64],
 ) {
     let (top, sum) = normalizer(scores);
+    let total: f64 = targets.iter().sum();
     for ((g, f), t) in gradient.iter_mut().zip(scores).zip(targets) {
-        *g += weight * ((f - top).exp() / sum - t);
+        *g += weight * (total * (f - top).exp() / sum - t);
     }
 }
 
@@ -74,5 +76,6 @@ pub(crate) fn soft_cross_entropy_tensor(
     let top = scores.detach().max_keepdim(D::Minus1)?;
     let shifted = scores.broadcast_sub(&top)?;
     let normalizer = shifted.exp()?.sum(D::Minus1)?.log()?;
-    normalizer - (shifted * targets)?.sum(D::Minus1)?
+    let weight = targets.sum(D::Minus1)?;
+    (weight * normalizer)? - (shifted * targets)?.sum(D::Minus1)?
 }

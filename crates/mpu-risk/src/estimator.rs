@@ -206,11 +206,11 @@ impl Estimator {
             Vec::new()
         };
         let pool = || groups.pool_rows().iter().map(|&r| row(r));
-        let targets = || groups.targets().chunks(k);
+        let weighted = estimators::weighted_targets(groups.targets(), k);
         let unlabeled = match self.method {
             Method::MpuMl => pool().map(|f| sampled.unlabeled(f)).collect(),
             Method::CsmpuSt => pool()
-                .zip(targets())
+                .zip(weighted.chunks(k))
                 .map(|(f, t)| entropy::soft_cross_entropy(f, t))
                 .collect(),
             _ => negative(groups.pool_rows())?,
@@ -241,7 +241,7 @@ impl Estimator {
             match self.method {
                 Method::MpuMl => sampled.add_unlabeled_gradient(f, weight, into),
                 Method::CsmpuSt => {
-                    let target = &groups.targets()[n * k..(n + 1) * k];
+                    let target = &weighted[n * k..(n + 1) * k];
                     entropy::add_soft_gradient(f, target, weight, into);
                 }
                 _ => negative_loss.add_gradient(&self.loss, f, k - 1, weight, into)?,
@@ -387,10 +387,13 @@ impl Estimator {
             Method::MpuMl => CaseControl::new(&self.priors, groups)
                 .unlabeled_tensor(scores)
                 .map_err(failed),
-            Method::CsmpuSt => Tensor::from_slice(groups.targets(), scores.dims(), scores.device())
-                .and_then(|targets| targets.to_dtype(scores.dtype()))
-                .and_then(|targets| entropy::soft_cross_entropy_tensor(scores, &targets))
-                .map_err(failed),
+            Method::CsmpuSt => {
+                let targets = estimators::weighted_targets(groups.targets(), logits.n_classes());
+                Tensor::from_vec(targets, scores.dims(), scores.device())
+                    .and_then(|targets| targets.to_dtype(scores.dtype()))
+                    .and_then(|targets| entropy::soft_cross_entropy_tensor(scores, &targets))
+                    .map_err(failed)
+            }
             _ => self.as_negative(logits),
         }
     }

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 /// | `area` | `μ_u + k/(k-1) Σ π_i μ_i`, the pool with the one-versus-rest loss |
 /// | `biased-super` | `Σ μ_i + μ_u` with the one-versus-rest loss: the pool taken as negative |
 /// | `mpu-ml` | mean of `-log P(s\|x)`, `s` the group a row was drawn from: case-control likelihood |
-/// | `csmpu-st` | `Σ π_i mean_i CE(e_i) + mean_u CE(t)`, `t` soft targets of the pool: self-training |
+/// | `csmpu-st` | `Σ ½π_i mean_i CE(e_i) + mean_u CE(v∘t)`, `t` soft targets of the pool: self-training |
 /// | `supervised` | cross-entropy on the true labels: an upper limit, never a competitor |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

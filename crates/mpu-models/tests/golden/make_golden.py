@@ -118,7 +118,7 @@ def estimator(method):
         pool = logits[[r for r in range(n) if groups[r] is None]]
         pi, pi_k = priors_of(k)
         mu = [own(rows[i], i).mean() for i in range(k - 1)]
-        if stem == "csmpu":
+        if stem == "csmpu" and g:
             inner = sum(2 * pi[i] * g(mu[i]) for i in range(k - 1))
             return g(inner + g(negative(pool).mean() - 2 * (1 - pi_k)))
         if stem == "csmpu-exact":
@@ -128,6 +128,24 @@ def estimator(method):
         if stem == "csmpu-ref":
             labelled = sum(len(rows[i]) / n * mu[i] for i in range(k - 1))
             return labelled + len(pool) / n * g(negative(pool).mean() - (1 - pi_k))
+        if method == "mpu-ml":
+            odds = torch.tensor([len(rows[i]) / pi[i] for i in range(k - 1)])
+
+            def log_groups(f):
+                drawn = torch.log_softmax(f, 1)[:, :-1] + odds.log()
+                own = torch.full((len(f), 1), float(len(pool))).log()
+                return torch.log_softmax(torch.cat([drawn, own], 1), 1)
+
+            total = sum(log_groups(x)[:, i].sum() for i, x in enumerate(rows))
+            return -(total + log_groups(pool)[:, -1].sum()) / n
+        if method == "csmpu-st":
+            # The target of a pool row depends on its place in the pool alone.
+            place = torch.arange(len(pool))[:, None] + torch.arange(k)[None, :]
+            weights = 1.0 + (place % 5)
+            targets = weights / weights.sum(1, keepdim=True)
+            targets = torch.cat([0.5 * targets[:, :-1], targets[:, -1:]], 1)
+            labelled = sum(0.5 * p * F.cross_entropy(x, torch.full((len(x),), i)) for i, (p, x) in enumerate(zip(pi, rows)))
+            return labelled - (targets * torch.log_softmax(pool, 1)).sum(1).mean()
         rest = one_versus_rest(pool, k - 1).mean()
         if method == "ure-ovr":
             gaps = [one_versus_rest(x, i) - one_versus_rest(x, k - 1) for i, x in enumerate(rows)]
@@ -141,7 +159,7 @@ def estimator(method):
 
 
 METHODS = [f"csmpu{kind}-{g}" for kind in ("", "-exact", "-ref") for g in ("abs", "nn", "ure")]
-METHODS += ["ure-ovr", "area", "biased-super", "supervised"]
+METHODS += ["ure-ovr", "area", "biased-super", "mpu-ml", "csmpu-st", "supervised"]
 LOSSES = {"sigmoid": sigmoid_loss} | {method: estimator(method) for method in METHODS}
 
 

@@ -156,6 +156,35 @@ proptest! {
         prop_assert!(world.estimate(Method::MpuMl, Loss::default()) >= best.terms.corrected - 1e-12);
     }
 
+    /// With the true posterior as the targets, the objective of self-training is stationary at it.
+    #[test]
+    fn self_training_is_minimal_at_the_posterior(world in worlds(2..=6)) {
+        let mut world = world;
+        for counts in &mut world.counts {
+            counts.iter_mut().for_each(|count| *count += 1);
+        }
+        for atom in 0..world.atoms.len() {
+            let total: usize = world.counts.iter().map(|counts| counts[atom]).sum();
+            for class in 0..world.k {
+                world.atoms[atom][class] = (world.counts[class][atom] as f64 / total as f64).ln();
+            }
+        }
+        let (scores, groups) = world.sample();
+        let targets = world.members().iter().flat_map(|&(_, atom)| {
+            world.atoms[atom].iter().map(|f| f.exp()).collect::<Vec<_>>()
+        }).collect();
+        let groups = groups.with_targets(targets).unwrap();
+        let estimator = Estimator::new(Method::CsmpuSt, Loss::default(), world.priors());
+        let best = estimator.plain(&scores, &groups).unwrap();
+        for at in &world.atoms {
+            for class in 0..world.k {
+                let rows = scores.chunks(world.k).zip(best.gradient.chunks(world.k));
+                let slope: f64 = rows.filter(|(f, _)| f == at).map(|(_, g)| g[class]).sum();
+                prop_assert!(slope.abs() < 1e-10, "{}", slope);
+            }
+        }
+    }
+
     #[test]
     fn the_exact_risk_is_unbiased_for_every_cost_matrix(world in worlds(2..=5), raw in prop::collection::vec(0.0f64..3.0, 25)) {
         let k = world.k;

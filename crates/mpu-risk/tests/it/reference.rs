@@ -217,10 +217,11 @@ pub(crate) fn objective(
         Method::CsmpuSt => {
             let mut total = 0.0;
             for i in 0..negative {
-                total -= priors[i] * average(&lists.labeled[i], |f| log_softmax(f, i));
+                total -= 0.5 * priors[i] * average(&lists.labeled[i], |f| log_softmax(f, i));
             }
             for (f, t) in lists.pool.iter().zip(&lists.targets) {
-                let entropy: f64 = (0..k).map(|j| t[j] * log_softmax(f, j)).sum();
+                let weight = |j: usize| if j == negative { 1.0 } else { 0.5 };
+                let entropy: f64 = (0..k).map(|j| weight(j) * t[j] * log_softmax(f, j)).sum();
                 total -= entropy / lists.pool.len() as f64;
             }
             total
