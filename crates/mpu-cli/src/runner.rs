@@ -21,7 +21,7 @@ use crate::console::bar;
 use crate::files;
 use crate::plan::Planned;
 use crate::run_folder::Summary;
-use crate::training::{Prepared, chosen, dataset};
+use crate::training::{Prepared, Probabilities, chosen, dataset};
 
 /// How many runs at once and with how many threads each; where data are; who says stop.
 pub(crate) struct Engine<'a> {
@@ -231,6 +231,7 @@ impl Worker<'_> {
             history.iter().map(|m| round(value(m))).collect()
         };
         let share = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let judged = Probabilities::of(config.method, &prepared.priors, test, &scores)?;
         Ok(Record {
             version: Record::VERSION,
             id: run.id.clone(),
@@ -249,6 +250,13 @@ impl Worker<'_> {
                 precision: share(last.test_precision),
                 recall: share(last.test_recall),
                 f1: share(last.test_f1),
+                shifted_accuracy: judged
+                    .as_ref()
+                    .map(|judged| round(judged.shifted.accuracy())),
+                shifted_f1: judged
+                    .as_ref()
+                    .map(|judged| round(judged.shifted.macro_rates().f1)),
+                calibration_error: judged.map(|judged| round(judged.calibration_error)),
             },
             priors: prepared.problem.priors().as_slice().to_vec(),
             prior_gaps: self.prior_gaps(run, prepared, outcome, lr)?,

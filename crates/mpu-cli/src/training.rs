@@ -9,7 +9,13 @@ use mpu_data::{Priors, Scaler, Seed, Split};
 use mpu_models::{ModelSpec, Threads};
 use mpu_prior::PriorReport;
 use mpu_risk::Estimator;
-use mpu_train::{EpochMetrics, Observer, Outcome, Problem, Run, RunError, State, TrainingRange};
+use mpu_risk::Method;
+use mpu_train::reliability::Reliability;
+use mpu_train::shift::{estimate_priors, reweighted};
+use mpu_train::{
+    Calibration, Confusion, Decision, EpochMetrics, Judged, Observer, Outcome, Problem, Run,
+    RunError, State, TrainingRange,
+};
 
 use crate::config::{Auto, RunConfig, SweepConfig};
 use crate::console::Downloads;
@@ -174,4 +180,41 @@ pub(crate) fn chosen(
     let best = sweep.select.best(&last);
     let best = best.context("no run of the sweep can be judged")?;
     Ok((best, last))
+}
+
+/// What the probabilities of test rows are worth.
+pub(crate) struct Probabilities {
+    /// Answers after the class proportions of the test rows were estimated from their features alone.
+    pub(crate) shifted: Confusion,
+    /// Of the answers' probabilities, under the pool's priors.
+    pub(crate) calibration_error: f64,
+}
+
+impl Probabilities {
+    /// Bins of the calibration error.
+    const BINS: usize = 15;
+
+    /// Judges scores of test rows; none where scores are no log-probabilities under the pool's priors.
+    pub(crate) fn of(
+        method: Method,
+        priors: &Priors,
+        test: &Judged,
+        scores: &[f32],
+    ) -> anyhow::Result<Option<Self>> {
+        if !method.scores_are_log_probabilities() || method.uses_hidden_labels() {
+            return Ok(None);
+        }
+        let classes = priors.classes();
+        let k = classes.get();
+        let identity = Calibration::new(1.0, vec![Some(0.0); k])?;
+        let probabilities = identity.probabilities(scores)?;
+        let now = estimate_priors(priors, &probabilities)?.priors;
+        let moved = reweighted(priors, &now, &probabilities)?;
+        let answers = Decision::Argmax.answers(classes, &moved)?;
+        let reliability = Reliability::new(classes, &test.classes, &probabilities, Self::BINS)?;
+        Ok(Some(Self {
+            shifted: Confusion::new(classes, &test.classes, &answers)?,
+            calibration_error: reliability.top_error,
+        }))
+    }
 }

@@ -46,6 +46,33 @@ pub struct Scores {
     pub recall: f64,
     /// Macro F1.
     pub f1: f64,
+    /// Accuracy after the class proportions of the test rows were estimated from their features, where scores
+    /// are log-probabilities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shifted_accuracy: Option<f64>,
+    /// Macro F1 after the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shifted_f1: Option<f64>,
+    /// Expected calibration error of the answers' probabilities, where scores are log-probabilities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration_error: Option<f64>,
+}
+
+impl Scores {
+    /// The same value for every share, and none of the rest.
+    #[cfg(test)]
+    pub(crate) fn all(share: f64) -> Self {
+        Self {
+            accuracy: share,
+            accuracy_last_ten: share,
+            precision: share,
+            recall: share,
+            f1: share,
+            shifted_accuracy: None,
+            shifted_f1: None,
+            calibration_error: None,
+        }
+    }
 }
 
 /// Figures of every epoch, each list as long as the run.
@@ -152,13 +179,7 @@ pub(crate) mod tests {
             data_mark: None,
             split_digest: "d".to_owned(),
             model_sha256: "m".to_owned(),
-            scores: Scores {
-                accuracy,
-                accuracy_last_ten: accuracy,
-                precision: accuracy,
-                recall: accuracy,
-                f1: accuracy,
-            },
+            scores: Scores::all(accuracy),
             priors: Vec::new(),
             prior_gaps: Vec::new(),
             curves: None,

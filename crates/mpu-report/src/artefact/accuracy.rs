@@ -21,13 +21,14 @@ pub const PAPER_METHODS: [&str; 6] = [
 ];
 
 /// What we add to them; the last one sees the true labels.
-pub const ADDED_METHODS: [&str; 7] = [
+pub const ADDED_METHODS: [&str; 8] = [
     "csmpu-exact-abs",
     "csmpu-exact-nn",
     "csmpu-exact-ure",
     "csmpu-ref-abs",
     "csmpu-ref-nn",
     "csmpu-ref-ure",
+    "csmpu-st",
     ORACLE,
 ];
 
@@ -49,6 +50,12 @@ pub struct Outcome {
     pub std: Option<f64>,
     /// Mean accuracy of the last ten epochs.
     pub last_ten: f64,
+    /// Mean macro-F1 at the last epoch.
+    pub f1: f64,
+    /// Mean accuracy with prior-shift correction, where every run has it.
+    pub shifted: Option<f64>,
+    /// Mean calibration error in points, where every run has it.
+    pub calibration_error: Option<f64>,
     /// How the data differ from the published ones, if they do.
     pub data_mark: Option<String>,
     /// Records of the same cell with other epochs or settings, left out.
@@ -120,7 +127,7 @@ impl Row {
     }
 }
 
-/// The 66 rows in the paper's order, each with all thirteen methods.
+/// The 66 rows in the paper's order, each with all methods.
 pub fn rows(records: &[Record]) -> Result<Vec<Row>> {
     let cells = paper::accuracy_cells()?;
     let same_row = |a: &paper::AccuracyCell, b: &paper::AccuracyCell| {
@@ -166,8 +173,31 @@ fn outcome(group: &Group<'_>) -> Outcome {
         mean: last.mean,
         std: last.std,
         last_ten: group.spread(100.0, |s| s.accuracy_last_ten).mean,
+        f1: group.spread(100.0, |s| s.f1).mean,
+        shifted: known(
+            group
+                .spread(100.0, |s| s.shifted_accuracy.unwrap_or(f64::NAN))
+                .mean,
+        ),
+        calibration_error: known(
+            group
+                .spread(100.0, |s| s.calibration_error.unwrap_or(f64::NAN))
+                .mean,
+        ),
         data_mark: group.mark().map(str::to_owned),
         left_out: group.left_out,
+    }
+}
+
+fn known(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+impl Outcome {
+    /// Mean and deviation as text.
+    pub(super) fn spread(&self) -> String {
+        let (mean, std) = (self.mean, self.std);
+        Spread { mean, std }.show(2)
     }
 }
 
@@ -298,11 +328,7 @@ fn cell(row: &Row, entry: &Entry, footnotes: &mut Footnotes) -> Cell {
             None => cell,
         };
     };
-    let spread = Spread {
-        mean: found.mean,
-        std: found.std,
-    };
-    let mut text = spread.show(2);
+    let mut text = found.spread();
     if let Some(short) = shortfall(found.n, found.epochs) {
         let _ = write!(text, " [{}]", footnotes.mark(short));
     }

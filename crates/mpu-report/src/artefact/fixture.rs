@@ -39,11 +39,8 @@ pub(super) fn record(
         split_digest: String::new(),
         model_sha256: String::new(),
         scores: Scores {
-            accuracy,
-            accuracy_last_ten: accuracy,
-            precision: accuracy,
-            recall: accuracy,
             f1: accuracy - 0.01,
+            ..Scores::all(accuracy)
         },
         priors: Vec::new(),
         prior_gaps: Vec::new(),

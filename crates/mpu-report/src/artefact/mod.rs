@@ -15,6 +15,7 @@ mod macro_f1;
 mod missing;
 mod overview;
 mod select;
+mod self_training;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,7 @@ pub use losses::section as loss_table;
 pub use macro_f1::section as macro_f1_table;
 pub use missing::section as missing_cells;
 pub use overview::{baselines, section as overview};
+pub use self_training::section as self_training;
 
 /// The title of every document made here.
 const TITLE: &str = "Results: cost-sensitive multi-class positive-unlabelled learning";
@@ -68,6 +70,7 @@ pub struct Document {
 pub fn sections(records: &[Record], context: &Context) -> Result<Vec<Section>> {
     let rows = accuracy_rows(records)?;
     let mut sections = vec![overview(&rows), baselines(&rows)];
+    sections.extend(self_training(&rows));
     sections.extend([1, 2, 3].map(|table| accuracy_table(&rows, table)));
     sections.push(loss_table(records, context)?);
     sections.push(macro_f1_table(records, context)?);

@@ -64,11 +64,10 @@ pub(crate) fn record(dataset: &str, classes: usize, prior: f64, seed: u64) -> Re
         split_digest: String::new(),
         model_sha256: String::new(),
         scores: Scores {
-            accuracy,
-            accuracy_last_ten: accuracy,
             precision: shift(1),
             recall: shift(2),
             f1: shift(3),
+            ..Scores::all(accuracy)
         },
         priors: Vec::new(),
         prior_gaps: Vec::new(),
