@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
-use mpu_data::{ClassCount, MpuLabel, Seed, Shape};
+use mpu_data::{ClassCount, MpuLabel, Scaling, Seed, Shape};
 use mpu_models::{MlpSpec, ModelSpec, ResNetSpec};
 use mpu_prior::{EstimateOptions, EstimatorKind, Margins, PriorReport, Rows};
 use mpu_train::{Control, CrossFit, Problem, Sample};
@@ -33,7 +33,12 @@ pub(crate) fn margins(sample: &Sample, classes: ClassCount, seed: Seed) -> anyho
             false => Control::Continue,
         }
     };
-    let scored = fit.scores(sample, classes, &step)?;
+    // Features of one size, whatever the run that follows does with them.
+    let mut scaled = sample.clone();
+    let rows: Vec<usize> = (0..n_rows).collect();
+    let scaler = Scaling::MinMax.fit(&scaled.features, &rows)?;
+    scaler.apply(&mut scaled.features)?;
+    let scored = fit.scores(&scaled, classes, &step)?;
     bar.finish_and_clear();
     let scored = scored.ok_or(Interrupted("while class priors were estimated"))?;
     let width = classes.n_observed();

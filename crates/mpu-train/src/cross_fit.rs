@@ -51,24 +51,23 @@ impl CrossFit {
     /// As many folds as are usual: three, which leaves each classifier two thirds of the rows.
     pub const FOLDS: usize = 3;
 
-    /// Steps that each classifier makes at least, if that takes no more than [`MAX_EPOCHS`](Self::MAX_EPOCHS).
-    const STEPS: usize = 400;
     /// Epochs of a classifier: enough to tell groups apart, too few to learn rows by heart.
-    const MIN_EPOCHS: usize = 5;
-    /// See [`STEPS`](Self::STEPS).
-    const MAX_EPOCHS: usize = 40;
-    const BATCH: usize = 256;
+    const EPOCHS: usize = 10;
+    /// Small samples need small batches to make enough steps.
+    const SMALL_SAMPLE: usize = 12_000;
 
     /// The usual detector for so many rows.
     pub fn new(model: ModelSpec, n_rows: usize, seed: Seed) -> Self {
-        let steps_an_epoch = (n_rows * (Self::FOLDS - 1) / Self::FOLDS).div_ceil(Self::BATCH);
-        let epochs = Self::STEPS.div_ceil(steps_an_epoch.max(1));
         Self {
             model,
             folds: Self::FOLDS,
             settings: TrainSettings {
-                epochs: epochs.clamp(Self::MIN_EPOCHS, Self::MAX_EPOCHS),
-                batch_size: Self::BATCH,
+                epochs: Self::EPOCHS,
+                batch_size: if n_rows <= Self::SMALL_SAMPLE {
+                    64
+                } else {
+                    256
+                },
                 schedule: Schedule::Cosine,
                 checkpoint_every: 0,
                 ..TrainSettings::default()
