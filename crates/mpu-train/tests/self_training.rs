@@ -1,0 +1,212 @@
+//! Self-training and early stopping as a user of the crate sees them.
+
+use mpu_data::MpuLabel::{Labeled, Unlabeled};
+use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
+use mpu_loss::Loss;
+use mpu_models::{MlpSpec, ModelSpec, Threads};
+use mpu_risk::Estimator;
+use mpu_train::{
+    Control, DeviceChoice, Event, Judged, Keep, Observer, Outcome, Problem, Run, Sample,
+    SelfTraining, State, TrainSettings, Unobserved,
+};
+
+/// A spread in [-1, 1] that looks random and is not.
+fn spread(i: usize) -> f32 {
+    ((i as f64 * 0.754_877_666).fract() * 2.0 - 1.0) as f32
+}
+
+/// Two observed classes and negatives around three corners; pool priors 0.3, 0.2, 0.5.
+fn problem(pool: usize) -> Problem {
+    let corners = [(-1.0, 1.0), (1.0, 1.0), (0.0, -1.0)];
+    let row = |class: usize, i: usize| {
+        let (x, y) = corners[class];
+        [x + 0.9 * spread(3 * i + class), y + 0.9 * spread(7 * i + 5)]
+    };
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    let mut add = |class, n, label: MpuLabel| {
+        for i in 0..n {
+            values.extend(row(class, i + labels.len()));
+            labels.push(label);
+        }
+    };
+    add(0, 60, Labeled(0));
+    add(1, 60, Labeled(1));
+    add(0, 3 * pool / 10, Unlabeled);
+    add(1, 2 * pool / 10, Unlabeled);
+    add(2, 5 * pool / 10, Unlabeled);
+    let classes = (0..90).map(|i| i % 3).collect();
+    let judged: Vec<f32> = (0..90).flat_map(|i| row(i % 3, 1000 + i)).collect();
+    let sample = |values, labels| Sample {
+        features: Features::new(values, Shape::Vector(2)).unwrap(),
+        labels,
+    };
+    let test = Judged {
+        features: Features::new(judged, Shape::Vector(2)).unwrap(),
+        classes,
+    };
+    let (held_values, held_labels) = (values.clone(), labels.clone());
+    Problem::new(priors(), sample(values, labels))
+        .unwrap()
+        .with_validation(sample(held_values, held_labels))
+        .unwrap()
+        .with_test(test)
+        .unwrap()
+}
+
+fn priors() -> Priors {
+    Priors::from_observed(&[0.3, 0.2]).unwrap()
+}
+
+fn run(method: &str, priors: Priors, settings: TrainSettings) -> Run {
+    Run {
+        model: ModelSpec::Mlp(MlpSpec {
+            inputs: 2,
+            hidden: vec![16],
+            outputs: 3,
+        }),
+        estimator: Estimator::new(method.parse().unwrap(), Loss::default(), priors),
+        settings,
+        seed: Seed(5),
+        device: DeviceChoice::Cpu,
+        threads: Threads::ONE,
+    }
+}
+
+fn settings(epochs: usize) -> TrainSettings {
+    TrainSettings {
+        epochs,
+        batch_size: 32,
+        lr: 1e-2,
+        checkpoint_every: 1,
+        ..TrainSettings::default()
+    }
+}
+
+/// Keeps every state as bytes and what was said of a failure.
+#[derive(Default)]
+struct Watch {
+    states: Vec<Vec<u8>>,
+    fell_back: Option<usize>,
+}
+
+impl Observer for Watch {
+    type Error = mpu_train::Error;
+
+    fn on(&mut self, event: &Event<'_>) -> Result<Control, Self::Error> {
+        match event {
+            Event::Checkpoint(state) => self.states.push(state.to_bytes()?),
+            Event::FellBack { epoch, .. } => self.fell_back = Some(*epoch),
+            _ => {}
+        }
+        Ok(Control::Continue)
+    }
+}
+
+fn accuracy(outcome: &Outcome) -> f64 {
+    outcome.reported().unwrap().test_accuracy.unwrap()
+}
+
+#[test]
+fn it_learns_and_goes_on_from_any_epoch_to_the_same_bits() {
+    let (problem, run) = (problem(400), run("csmpu-st", priors(), settings(12)));
+    let mut watch = Watch::default();
+    let whole = run.train(&problem, None, &mut watch).unwrap();
+    assert!(whole.finished && watch.fell_back.is_none());
+    assert!(accuracy(&whole) > 0.9, "{}", accuracy(&whole));
+    // After epoch 3 of the warm-up, at its end, and in the midst of self-training.
+    for epoch in [3, 5, 9] {
+        let state = State::from_bytes(&watch.states[epoch - 1]).unwrap();
+        assert_eq!(state.epochs_done(), epoch);
+        assert_eq!(state.targets.is_empty(), epoch < 5);
+        let resumed = run.train(&problem, Some(state), &mut Unobserved).unwrap();
+        assert!(resumed == whole, "from epoch {epoch}");
+    }
+}
+
+#[test]
+fn a_failure_falls_back_to_the_warm_up_model_and_says_so() {
+    let constants = SelfTraining {
+        // No model comes this close to its priors.
+        collapse_distance: 1e-9,
+        ..SelfTraining::default()
+    };
+    let settings = TrainSettings {
+        self_training: Some(constants),
+        ..settings(12)
+    };
+    let (problem, run) = (problem(400), run("csmpu-st", priors(), settings));
+    let mut watch = Watch::default();
+    let outcome = run.train(&problem, None, &mut watch).unwrap();
+    assert_eq!(
+        watch.fell_back,
+        Some(6),
+        "after the first epoch of self-training"
+    );
+    assert!(outcome.finished && outcome.state.fell_back());
+    assert_eq!(outcome.reported().unwrap().epoch, 5);
+    let warm = State::from_bytes(&watch.states[4]).unwrap();
+    assert!(outcome.params() == &warm.params);
+    // A run that is over stays so.
+    let last = State::from_bytes(watch.states.last().unwrap()).unwrap();
+    let again = run.train(&problem, Some(last), &mut Unobserved).unwrap();
+    assert!(again == outcome);
+}
+
+#[test]
+fn the_best_epoch_by_its_own_risk_is_kept_and_survives_a_stop() {
+    let settings = TrainSettings {
+        keep: Keep::BestRisk,
+        lr: 0.2,
+        ..settings(10)
+    };
+    let (problem, run) = (problem(200), run("mpu-ml", priors(), settings));
+    let mut watch = Watch::default();
+    let outcome = run.train(&problem, None, &mut watch).unwrap();
+    let risks: Vec<f64> = outcome
+        .state
+        .history
+        .iter()
+        .map(|m| m.validation_risk.unwrap())
+        .collect();
+    let best = outcome.reported().unwrap();
+    assert!(
+        risks
+            .iter()
+            .all(|risk| best.validation_risk.unwrap() <= *risk)
+    );
+    assert!(
+        best.epoch < 10,
+        "the last epoch is not the best here: {risks:?}"
+    );
+    let state = State::from_bytes(&watch.states[7]).unwrap();
+    let resumed = run.train(&problem, Some(state), &mut Unobserved).unwrap();
+    assert!(resumed == outcome);
+}
+
+#[test]
+fn early_stopping_needs_held_out_rows() {
+    let settings = TrainSettings {
+        keep: Keep::BestRisk,
+        ..settings(5)
+    };
+    let all = problem(100);
+    let bare = Problem::new(priors(), all.train().clone()).unwrap();
+    let error = run("mpu-ml", priors(), settings)
+        .train(&bare, None, &mut Unobserved)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("train.keep is best-risk"),
+        "{error}"
+    );
+}
+
+#[test]
+fn wrong_priors_cost_little_where_classes_are_apart() {
+    let problem = problem(400);
+    let wrong = Priors::from_observed(&[0.3 * 1.3, 0.2 * 0.7]).unwrap();
+    let outcome = run("csmpu-st", wrong, settings(12))
+        .train(&problem, None, &mut Unobserved)
+        .unwrap();
+    assert!(!outcome.state.fell_back());
+    assert!(accuracy(&outcome) > 0.85, "{}", accuracy(&outcome));
+}
