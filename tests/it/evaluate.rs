@@ -2,6 +2,8 @@
 
 pub(crate) mod items;
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use self::items::{KINDS, benchmark, complaint, items, json, told};
@@ -77,7 +79,7 @@ fn true_labels_give_the_rates_of_the_confusion() {
         "calibration error",
         "mean margin",
         "true class",
-        "taken as negative: fine (90 rows), new kind (30 rows)",
+        "taken as negative: fine (60 rows), new kind (60 rows)",
         "missing values filled in",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -169,7 +171,7 @@ fn files_with_some_labels_or_none_are_judged_without_true_labels() {
 
     let none = judged("new.csv");
     assert_eq!(none["pu-rows"]["judgement"]["n_pool"], 120);
-    let notes = none["notes"].to_string();
+    let notes = none["warnings"].to_string();
     assert!(notes.contains("has no labels"), "{notes}");
     // Recall comes from the run's own held-out rows.
     let own = json(&["evaluate", "--model", &run, "--format", "json"]);
@@ -193,6 +195,40 @@ fn files_with_some_labels_or_none_are_judged_without_true_labels() {
     assert_eq!(json(&args)["basis"], "true-labels");
     let marked = json(&[&args[..], &["--unlabeled-marker", "open"]].concat());
     assert_eq!(marked["pu-rows"]["judgement"], some["pu-rows"]["judgement"]);
+}
+
+#[test]
+fn columns_that_the_model_does_not_know_are_passed_over() {
+    let items = items();
+    let run = items.text("run");
+    let text = std::fs::read_to_string(items.path("checked.csv")).unwrap();
+    let mut lines = text.lines();
+    let mut moved = format!("{},truth\n", lines.next().unwrap());
+    for line in lines {
+        let (cells, label) = line.rsplit_once(',').unwrap();
+        let _ = writeln!(moved, "{cells},,{label}");
+    }
+    std::fs::write(items.path("moved.csv"), moved).unwrap();
+    let judged = |file: &str, extra: &[&str]| {
+        let file = items.text(file);
+        let args = [
+            "evaluate", "--model", &run, "--data", &file, "--format", "json",
+        ];
+        json(&[&args[..], extra].concat())
+    };
+    let found = judged("moved.csv", &["--label-column", "truth"]);
+    assert_eq!(
+        found["true-labels"],
+        judged("checked.csv", &[])["true-labels"]
+    );
+    assert!(
+        found["notes"].to_string().contains("passed over: kind"),
+        "{}",
+        found["notes"]
+    );
+    // The column of the training data is blank: all rows are of the pool.
+    let found = judged("moved.csv", &[]);
+    assert_eq!(found["pu-rows"]["judgement"]["n_pool"], 240);
 }
 
 #[test]

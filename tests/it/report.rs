@@ -105,10 +105,18 @@ fn without_true_labels_estimates_stand_in() {
 #[test]
 fn runs_stand_side_by_side() {
     let items = items();
+    let checked = items.text("checked.csv");
     train(
         items,
         "second",
-        &["--method", "csmpu-exact-nn", "--seed", "7"],
+        &[
+            "--method",
+            "csmpu-exact-nn",
+            "--seed",
+            "7",
+            "--test",
+            &checked,
+        ],
     );
     let (first, second) = (items.text("run"), items.text("second"));
     let other = benchmark().display().to_string();
@@ -118,6 +126,15 @@ fn runs_stand_side_by_side() {
     assert!(
         md.contains("csmpu-exact-nn") && md.contains("csmpu-st"),
         "{md}"
+    );
+    // The test rows of a run are judged again.
+    let report = json(&["report", &second, "--format", "json"]);
+    let judged = json(&[
+        "evaluate", "--model", &second, "--data", &checked, "--format", "json",
+    ]);
+    assert_eq!(
+        report[0]["answers"]["given"]["counts"],
+        judged["true-labels"]["confusion"]
     );
     // The benchmark's test rows are here: it has answers by class, but no probabilities.
     let report = json(&["report", &other, "--format", "json"]);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mpu_data::table::{EncodeOptions, InputFormat, TableInput};
+use mpu_data::table::{EncodeOptions, ExtraColumns, InputFormat, TableInput};
 
 use super::{Report, slug_parser};
 
@@ -52,11 +52,12 @@ pub(crate) struct RowsArgs {
 }
 
 impl RowsArgs {
-    /// How the table is encoded for the model.
+    /// How the table is encoded for the model; columns it does not know are passed over.
     pub(crate) fn encoding(&self) -> EncodeOptions {
         EncodeOptions {
             format: self.input_format,
             label_column: self.label_column.clone(),
+            extra_columns: ExtraColumns::Ignore,
             labels: self.labels.as_ref().map(TableInput::file),
             ..EncodeOptions::default()
         }

@@ -47,6 +47,7 @@ pub(crate) struct ByPu {
     /// The same judgement under other priors; the model and its answers stay as they are.
     pub(crate) sensitivity: Vec<Sensitivity>,
     /// What makes the figures doubtful.
+    #[serde(skip)]
     pub(crate) doubts: Vec<String>,
 }
 
@@ -91,7 +92,7 @@ fn assumptions(model: &Model) -> Vec<String> {
         "labelled rows of a class look like the rows of that class in the pool",
         "the rows were not trained on, and are independent of each other",
         priors,
-        "intervals are of 95 % and know nothing of errors in the priors",
+        "the priors have no error of their own: the intervals (of 95 %) count none",
     ]
     .map(str::to_owned)
     .to_vec()

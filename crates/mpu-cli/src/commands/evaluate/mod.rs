@@ -2,6 +2,7 @@
 
 pub(crate) mod by_pu;
 pub(crate) mod by_truth;
+mod noticed;
 pub(crate) mod rows;
 pub(crate) mod tables;
 
@@ -31,8 +32,10 @@ pub(crate) struct Judgement {
     true_labels: Option<ByTruth>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pu_rows: Option<ByPu>,
-    /// What was noticed on the way.
+    /// What should be known of the rows.
     notes: Vec<String>,
+    /// What makes the judgement doubtful.
+    warnings: Vec<String>,
 }
 
 pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Answer> {
@@ -68,6 +71,7 @@ impl Judgement {
         let card = &model.card;
         let names = &card.class_names;
         let (mut true_labels, mut pu_rows) = (None, None);
+        let mut warnings = scored.noticed.warnings;
         let basis = match &scored.known {
             Known::Truths(truths) => {
                 let calibration = card.calibration.as_ref();
@@ -75,7 +79,9 @@ impl Judgement {
                 Basis::TrueLabels
             }
             Known::Pu(labels) => {
-                pu_rows = Some(ByPu::new(model, labels, &scored.scores)?);
+                let found = ByPu::new(model, labels, &scored.scores)?;
+                warnings.extend(found.doubts.iter().cloned());
+                pu_rows = Some(found);
                 Basis::PuRows
             }
         };
@@ -86,7 +92,8 @@ impl Judgement {
             classes: names.clone(),
             true_labels,
             pu_rows,
-            notes: scored.notes,
+            notes: scored.noticed.notes,
+            warnings,
         })
     }
 }

@@ -6,15 +6,15 @@ use anyhow::Context as _;
 use mpu_data::source::resolve::{Locations, Network};
 use mpu_data::table::{ColumnKind, EncodeOptions};
 use mpu_data::table::{
-    EncodeReport, FeatureSchema, HeldOut, InputColumn, LabelConvention, LabelError, Missing,
-    TableError, TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
+    FeatureSchema, HeldOut, InputColumn, LabelConvention, LabelError, Missing, TableError,
+    TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
 use mpu_data::{Features, MpuLabel, Seed, Split};
 use mpu_models::Threads;
 use mpu_risk::Estimator;
-use mpu_train::training_range::MARGIN;
 use mpu_train::{DeviceChoice, Judged, Problem, Run, TrainSettings};
 
+use super::noticed::{Noticed, notice};
 use crate::args::evaluate::RowsArgs;
 use crate::config::{RunConfig, is_own};
 use crate::console::bar;
@@ -40,8 +40,7 @@ pub(crate) struct Scored {
     /// `k` scores a row.
     pub(crate) scores: Vec<f32>,
     pub(crate) known: Known,
-    /// What was noticed on the way.
-    pub(crate) notes: Vec<String>,
+    pub(crate) noticed: Noticed,
 }
 
 /// The rows that were held out of training, if the run kept any.
@@ -56,7 +55,7 @@ pub(crate) fn held_out(model: &Model) -> anyhow::Result<Option<Scored>> {
         rows: format!("{labeled} labelled and {pool} unlabelled rows held out of training"),
         scores: held.scores,
         known: Known::Pu(held.labels),
-        notes: Vec::new(),
+        noticed: Noticed::default(),
     }))
 }
 
@@ -85,7 +84,7 @@ pub(crate) fn test_rows(model: &Model) -> anyhow::Result<Option<Scored>> {
         rows: format!("{} test rows of {}", classes.len(), model.card.dataset),
         scores: scaled_scores(model, features)?,
         known: Known::Truths(classes.clone()),
-        notes: Vec::new(),
+        noticed: Noticed::default(),
     }))
 }
 
@@ -173,16 +172,17 @@ fn judged(
     file: &Path,
     held: HeldOut,
 ) -> anyhow::Result<Scored> {
-    let mut notes = noticed(model, schema, &held.features, &held.report)?;
+    let mut noticed = notice(model, schema, &held.features, &held.report)?;
     if !held.negative_names.is_empty() {
         let names = held.negative_names.iter();
         let names: Vec<String> = names
             .map(|(name, n)| format!("{name} ({n} rows)"))
             .collect();
-        notes.push(format!("taken as negative: {}", names.join(", ")));
+        let note = format!("taken as negative: {}", names.join(", "));
+        noticed.notes.push(note);
     }
     if !held.absent.is_empty() {
-        notes.push(format!(
+        noticed.warnings.push(format!(
             "no row is of class {}: it counts 0 in the means over classes",
             held.absent.join(", ")
         ));
@@ -191,7 +191,7 @@ fn judged(
         rows: format!("{} rows of {}", held.classes.len(), file.display()),
         scores: scores(model, held.features)?,
         known: Known::Truths(held.classes),
-        notes,
+        noticed,
     })
 }
 
@@ -204,26 +204,39 @@ fn partly_labeled(
     marks: Vec<UnlabeledMarker>,
 ) -> anyhow::Result<Scored> {
     let encoding = args.encoding();
+    let encoded = schema.encode(TableInput::file(file), &encoding)?;
     let is_categorical =
         |column: &&InputColumn| matches!(column.kind, ColumnKind::Categorical { .. });
     let categorical = schema.columns().iter().filter(is_categorical);
     let label_column = args.label_column.as_deref().or(schema.label_column());
-    let options = TableOptions {
+    let no_features = encoded.report.ignored.iter().chain(schema.excluded());
+    let mut options = TableOptions {
         format: args.input_format,
         label_column: label_column.map(str::to_owned),
         id_column: schema.id_column().map(str::to_owned),
-        exclude: schema.excluded().to_vec(),
+        exclude: no_features.cloned().collect(),
         categorical: categorical.map(|column| column.name.clone()).collect(),
         missing: Missing::Median,
         convention: LabelConvention::Marked(marks),
         labels: encoding.labels.clone(),
         ..TableOptions::default()
     };
-    let table = match read_table(TableInput::file(file), &options) {
-        Err(TableError::Label(LabelError::AllUnlabeled { .. })) => {
-            return pool_only(model, schema, file, &encoding);
+    let table = loop {
+        match read_table(TableInput::file(file), &options) {
+            Err(TableError::Label(LabelError::AllUnlabeled { .. })) => {
+                return pool_only(model, schema, file, &encoding);
+            }
+            // Columns that are no features need not be there.
+            Err(TableError::UnknownColumn { wanted, .. }) if options.exclude.contains(&wanted) => {
+                options.exclude.retain(|name| *name != wanted);
+            }
+            Err(TableError::UnknownColumn { wanted, .. })
+                if options.id_column.as_ref() == Some(&wanted) =>
+            {
+                options.id_column = None;
+            }
+            table => break table?,
         }
-        table => table?,
     };
     let names = observed(model);
     let labels = table.labels.iter().map(|label| match *label {
@@ -241,7 +254,6 @@ fn partly_labeled(
         }
     });
     let labels = labels.collect::<anyhow::Result<Vec<_>>>()?;
-    let encoded = schema.encode(TableInput::file(file), &encoding)?;
     anyhow::ensure!(
         encoded.features.n_rows() == labels.len(),
         "{} changed while it was read: {} rows, then {}",
@@ -256,7 +268,7 @@ fn partly_labeled(
             "{n_labeled} labelled and {pool} unlabelled rows of {}",
             file.display()
         ),
-        notes: noticed(model, schema, &encoded.features, &encoded.report)?,
+        noticed: notice(model, schema, &encoded.features, &encoded.report)?,
         scores: scores(model, encoded.features)?,
         known: Known::Pu(labels),
     })
@@ -279,7 +291,7 @@ fn pool_only(
     let k = model.card.class_names.len();
     let encoded = schema.encode(TableInput::file(file), encoding)?;
     let pool = encoded.features.n_rows();
-    let mut notes = noticed(model, schema, &encoded.features, &encoded.report)?;
+    let mut noticed = notice(model, schema, &encoded.features, &encoded.report)?;
     let mut labels = vec![MpuLabel::Unlabeled; pool];
     let mut all = scores(model, encoded.features)?;
     let rows = held.labels.iter().zip(held.scores.chunks(k));
@@ -287,7 +299,7 @@ fn pool_only(
         labels.push(*label);
         all.extend_from_slice(row);
     }
-    notes.push(format!(
+    noticed.warnings.push(format!(
         "{} has no labels: its rows are taken as a pool with the class shares of the training pool, and recall comes from labelled rows held out of training",
         file.display()
     ));
@@ -299,53 +311,8 @@ fn pool_only(
         ),
         scores: all,
         known: Known::Pu(labels),
-        notes,
+        noticed,
     })
-}
-
-/// What a reader should know of rows that a model did not see in training.
-fn noticed(
-    model: &Model,
-    schema: &FeatureSchema,
-    features: &Features,
-    report: &EncodeReport,
-) -> anyhow::Result<Vec<String>> {
-    let mut notes = Vec::new();
-    for unseen in &report.unseen {
-        let examples: Vec<&str> = unseen.examples.keys().map(String::as_str).collect();
-        notes.push(format!(
-            "column {}: {} rows have categories that were not in the training data ({})",
-            unseen.column,
-            unseen.rows,
-            examples.join(", ")
-        ));
-    }
-    if !report.imputed.is_empty() {
-        let filled = report.imputed.iter();
-        let filled: Vec<String> = filled.map(|(name, n)| format!("{name} {n}")).collect();
-        notes.push(format!("missing values filled in: {}", filled.join(", ")));
-    }
-    let Some(range) = &model.card.range else {
-        return Ok(notes);
-    };
-    let mut outside = vec![0usize; schema.width()];
-    for row in 0..features.n_rows() {
-        if let Some(found) = range.outside(features.row(row), MARGIN)? {
-            outside[found.feature] += 1;
-        }
-    }
-    let n_outside: usize = outside.iter().sum();
-    if n_outside > 0 {
-        let worst = outside.iter().enumerate().max_by_key(|(_, n)| **n);
-        let names = schema.feature_names();
-        let worst = worst.and_then(|(at, _)| names.get(at));
-        notes.push(format!(
-            "{n_outside} of {} rows leave the range of the training rows, most of them by {}: what is said of them is a guess",
-            features.n_rows(),
-            worst.map_or("", String::as_str)
-        ));
-    }
-    Ok(notes)
 }
 
 /// The scores of rows that are not scaled yet.

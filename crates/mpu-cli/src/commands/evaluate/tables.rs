@@ -36,9 +36,9 @@ impl Judgement {
             for assumption in &found.assumptions {
                 let _ = writeln!(text, "assumed: {assumption}");
             }
-            for doubt in &found.doubts {
-                let _ = writeln!(text, "warning: {doubt}");
-            }
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning: {warning}");
         }
         for note in &self.notes {
             let _ = writeln!(text, "note: {note}");

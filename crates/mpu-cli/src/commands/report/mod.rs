@@ -2,6 +2,7 @@
 
 pub(crate) mod facts;
 mod fill;
+mod parts;
 mod thresholds;
 
 use std::path::{Path, PathBuf};
