@@ -128,7 +128,8 @@ fn the_exported_model_scores_as_the_run_does() {
         "## How good it is",
         "held out of training",
         "## Limits",
-        "## Licence and citation",
+        "## Licence",
+        "## How to cite",
         "arXiv:2510.25226",
     ] {
         assert!(card.contains(part), "{part}: {card}");

@@ -115,6 +115,12 @@ pub(crate) fn of_file(model: &Model, file: &Path, args: &RowsArgs) -> anyhow::Re
     }
 }
 
+/// A file's name, without the folders it is in.
+fn name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
 fn schema(model: &Model) -> anyhow::Result<&FeatureSchema> {
     model.card.schema.as_ref().with_context(|| {
         format!(
@@ -188,7 +194,7 @@ fn judged(
         ));
     }
     Ok(Scored {
-        rows: format!("{} rows of {}", held.classes.len(), file.display()),
+        rows: format!("{} rows of {}", held.classes.len(), name(file)),
         scores: scores(model, held.features)?,
         known: Known::Truths(held.classes),
         noticed,
@@ -266,7 +272,7 @@ fn partly_labeled(
     Ok(Scored {
         rows: format!(
             "{n_labeled} labelled and {pool} unlabelled rows of {}",
-            file.display()
+            name(file)
         ),
         noticed: notice(model, schema, &encoded.features, &encoded.report)?,
         scores: scores(model, encoded.features)?,
@@ -306,7 +312,7 @@ fn pool_only(
     Ok(Scored {
         rows: format!(
             "{pool} unlabelled rows of {} and {} labelled rows held out of training",
-            file.display(),
+            name(file),
             labels.len() - pool
         ),
         scores: all,

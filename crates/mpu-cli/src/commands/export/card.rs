@@ -298,7 +298,9 @@ fn data(md: &mut String, check: &DataCheck) {
     } else {
         md.push_str("\nWhat the check of the data found:\n\n");
         for warning in &check.warnings {
-            let _ = writeln!(md, "- {}", plain(&warning.to_string()));
+            // Names in it are marked as code already.
+            let text = warning.to_string().replace(['\n', '\r'], " ");
+            let _ = writeln!(md, "- {}", text.replace('<', "&lt;"));
         }
     }
 }
@@ -400,7 +402,7 @@ fn limits(md: &mut String, card: &ModelCard) {
 fn cite(md: &mut String, card: &ModelCard) {
     let _ = write!(
         md,
-        "\n## Licence and citation\n\nThe program (mpu {}) is licensed under MIT or Apache-2.0, at your choice. The model \
+        "\n## Licence\n\nThe program (mpu {}) is licensed under MIT or Apache-2.0, at your choice. The model \
          is yours; what may be done with it depends on the data it was trained on.\n\n",
         card.mpu_version
     );

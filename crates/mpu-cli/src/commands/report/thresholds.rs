@@ -2,6 +2,7 @@
 
 use mpu_data::{ClassCount, MpuLabel, Priors};
 use mpu_report::figures::{ThresholdPoint, Thresholds};
+use mpu_train::pu_metrics::{ClassJudgement, Estimate};
 use mpu_train::{Confusion, PuJudgement, answers};
 
 use crate::commands::evaluate::rows::{Known, Scored};
@@ -55,16 +56,24 @@ fn by_truth(
         .map(|(&answer, &answered)| if answered { answer } else { k })
         .collect();
     let confusion = Confusion::new(ClassCount::new(k + 1)?, truths, &given)?;
-    let rates: Vec<_> = (0..k).map(|class| confusion.rates(class)).collect();
-    let any = answered.contains(&true);
-    let precision = rates.iter().map(|r| r.precision).sum::<f64>() / k as f64;
+    let is_given = |class: &usize| given.contains(class);
+    let precision = (0..k)
+        .filter(is_given)
+        .map(|c| confusion.rates(c).precision);
+    let recall = (0..k).map(|class| confusion.rates(class).recall);
     let n_answered = answered.iter().filter(|a| **a).count();
     Ok(ThresholdPoint {
         threshold,
-        precision: any.then_some(precision),
-        recall: Some(rates.iter().map(|r| r.recall).sum::<f64>() / k as f64),
+        precision: mean(precision),
+        recall: mean(recall),
         answered: Some(n_answered as f64 / answered.len().max(1) as f64),
     })
+}
+
+/// The mean of some numbers. A class that is never given has no precision, and does not count.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn by_pu(
@@ -90,22 +99,23 @@ fn by_pu(
         })
         .collect();
     let judgement = PuJudgement::new(&priors, labels, &given)?;
-    let real = || (0..negative).chain([negative + 1]);
-    let mean = |rate: fn(&mpu_train::pu_metrics::ClassJudgement) -> Option<f64>| {
-        let rates: Option<Vec<f64>> = real()
-            .map(|class| Some(rate(judgement.classes[class].as_ref()?).unwrap_or(0.0)))
-            .collect();
-        rates.map(|rates| rates.iter().sum::<f64>() / rates.len() as f64)
+    // If a class cannot be judged, neither can the mean.
+    let real = (0..negative).chain([negative + 1]);
+    let rates: Option<Vec<&ClassJudgement>> = real
+        .map(|class| judgement.classes[class].as_ref())
+        .collect();
+    let mean_of = |rate: fn(&ClassJudgement) -> Option<Estimate>| {
+        let rates = rates.iter().flatten();
+        mean(rates.filter_map(|class| Some(rate(class)?.value)))
     };
-    let mut pool = labels.iter().zip(answered);
+    let pool = labels.iter().zip(answered);
     let n_answered = pool
-        .by_ref()
         .filter(|(label, answered)| **label == MpuLabel::Unlabeled && **answered)
         .count();
     Ok(ThresholdPoint {
         threshold,
-        precision: mean(|class| class.precision.map(|p| p.value)).filter(|_| n_answered > 0),
-        recall: mean(|class| class.recall.map(|r| r.value)),
+        precision: mean_of(|class| class.precision),
+        recall: mean_of(|class| class.recall),
         answered: Some(n_answered as f64 / judgement.n_pool.max(1) as f64),
     })
 }
