@@ -104,7 +104,7 @@ fn doubts(judgement: &PuJudgement, names: &[String]) -> Vec<String> {
     for (class, name) in judgement.classes.iter().zip(names) {
         let Some(class) = class else {
             doubts.push(format!(
-                "class {name} cannot be judged: a class it takes has no labelled rows here"
+                "class {name} cannot be judged: labelled rows are missing"
             ));
             continue;
         };

@@ -1,6 +1,7 @@
 //! `mpu-cli export`: a model as ONNX, with a card that describes it.
 
 mod card;
+mod inputs;
 
 use std::collections::BTreeMap;
 use std::path::Path;
