@@ -4,8 +4,11 @@
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
 mod data;
+mod evaluate;
+mod export;
 mod losses;
 mod readme;
+mod report;
 mod reproduce;
 mod runs;
 mod slurm;

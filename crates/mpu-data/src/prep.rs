@@ -161,6 +161,22 @@ impl Scaler {
         self.width
     }
 
+    /// The scaling as a shift and a factor of every column; `None` if it changes nothing.
+    ///
+    /// ```text
+    /// x' = (x - shift) · factor
+    /// ```
+    pub fn affine(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        match self.scaling {
+            Scaling::Raw => None,
+            Scaling::Div255 => Some((vec![0.0; self.width], vec![1.0 / 255.0; self.width])),
+            Scaling::MinMax | Scaling::Standardize => {
+                let factors = self.divisor.iter().map(|divisor| 1.0 / divisor);
+                Some((self.shift.clone(), factors.collect()))
+            }
+        }
+    }
+
     /// Scales all rows in place.
     pub fn apply(&self, features: &mut Features) -> Result<()> {
         let found = features.shape().len();
@@ -206,6 +222,11 @@ mod tests {
         let scaler = scaling.fit(&features, rows).unwrap();
         scaler.apply(&mut features).unwrap();
         assert_eq!(features.values(), expected, "{scaling:?}");
+        let (shift, factor) = scaler.affine().unwrap_or((vec![0.0; 2], vec![1.0; 2]));
+        for (at, (&x, &scaled)) in values.iter().zip(expected).enumerate() {
+            let moved = (f64::from(x) - shift[at % 2]) * factor[at % 2];
+            assert!((moved - f64::from(scaled)).abs() < 1e-6, "{scaling:?}");
+        }
         let stored = serde_json::to_string(&scaler).unwrap();
         assert_eq!(serde_json::from_str::<Scaler>(&stored).unwrap(), scaler);
     }

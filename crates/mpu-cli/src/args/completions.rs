@@ -1,5 +1,11 @@
 //! The arguments of `mpu-cli completions`.
 
+use clap_complete::Shell;
+
 /// `mpu-cli completions`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Completions {}
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}

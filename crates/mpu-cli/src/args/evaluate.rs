@@ -1,5 +1,65 @@
 //! The arguments of `mpu-cli evaluate`.
 
+use std::path::PathBuf;
+
+use mpu_data::table::{EncodeOptions, ExtraColumns, InputFormat, TableInput};
+
+use super::{Report, slug_parser};
+
 /// `mpu-cli evaluate`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Evaluate {}
+pub(crate) struct Evaluate {
+    /// The folder of a finished run.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) model: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) rows: RowsArgs,
+
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// Rows to judge by, and how they are read.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RowsArgs {
+    /// A table (or a folder of images) with the columns of the training data; with true labels in every
+    /// row the model is judged by them, else from labelled and unlabelled rows alone.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// The column with the labels; by default the one of the training data.
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    pub(crate) label_column: Option<String>,
+
+    /// The format; by default what the file's name says.
+    #[arg(long, value_name = "FORMAT", requires = "data", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
+    pub(crate) input_format: Option<InputFormat>,
+
+    /// How unlabelled rows are marked, besides blank: -1, 0 or a word (may be repeated); by default as in
+    /// the training data.
+    #[arg(
+        long,
+        value_name = "MARK",
+        requires = "data",
+        allow_hyphen_values = true
+    )]
+    pub(crate) unlabeled_marker: Vec<String>,
+
+    /// The labels of an .npy array, as an array of their own.
+    #[arg(long, value_name = "FILE", requires = "data")]
+    pub(crate) labels: Option<PathBuf>,
+}
+
+impl RowsArgs {
+    /// How the table is encoded for the model; columns it does not know are passed over.
+    pub(crate) fn encoding(&self) -> EncodeOptions {
+        EncodeOptions {
+            format: self.input_format,
+            label_column: self.label_column.clone(),
+            extra_columns: ExtraColumns::Ignore,
+            labels: self.labels.as_ref().map(TableInput::file),
+            ..EncodeOptions::default()
+        }
+    }
+}

@@ -96,15 +96,30 @@ pub(crate) enum Command {
     Predict(Box<predict::Predict>),
 
     /// Judge a trained model, with or without true labels.
+    #[command(after_help = "Examples:
+  mpu-cli evaluate --model runs/items
+  mpu-cli evaluate --model runs/items --data checked.csv
+  mpu-cli evaluate --model runs/items --data checked.csv --label-column truth --format json")]
     Evaluate(Box<evaluate::Evaluate>),
 
     /// Write one page about one or several runs.
+    #[command(after_help = "Examples:
+  mpu-cli report runs/items
+  mpu-cli report runs/items --data checked.csv --out report.html
+  mpu-cli report runs/first runs/second --format md --out report.md")]
     Report(Box<report::ReportArgs>),
 
     /// Write a model as ONNX, with a card that describes it.
+    #[command(after_help = "Examples:
+  mpu-cli export runs/items
+  mpu-cli export runs/items --onnx items.onnx --card ITEMS.md")]
     Export(Box<export::Export>),
 
     /// Print completions for a shell.
+    #[command(after_help = "Examples:
+  mpu-cli completions bash > ~/.local/share/bash-completion/completions/mpu-cli
+  mpu-cli completions zsh > ~/.zfunc/_mpu-cli
+  mpu-cli completions fish > ~/.config/fish/completions/mpu-cli.fish")]
     Completions(Box<completions::Completions>),
 
     /// Estimate the class priors of a pool: bounds, point estimate, interval, warnings.

@@ -1,5 +1,63 @@
 //! The arguments of `mpu-cli report`.
 
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::evaluate::RowsArgs;
+
 /// `mpu-cli report`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ReportArgs {}
+pub(crate) struct ReportArgs {
+    /// The folders of finished runs; several stand side by side.
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+
+    /// The file to write; for HTML, if not given, report.html in the run's folder (of several runs: in this
+    /// one). Markdown and JSON go to standard output if it is not given.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// How to write the report.
+    #[arg(long, value_name = "FORMAT", default_value = ReportFormat::Html.slug(), value_parser = format_parser())]
+    pub(crate) format: ReportFormat,
+
+    /// Overwrite a file that is no report.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    #[command(flatten)]
+    pub(crate) rows: RowsArgs,
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ReportFormat {
+    /// One page with figures.
+    #[default]
+    Html,
+    /// Text and tables.
+    Md,
+    /// All numbers, for programs.
+    Json,
+}
+
+impl ReportFormat {
+    pub(crate) const ALL: [Self; 3] = [Self::Html, Self::Md, Self::Json];
+
+    pub(crate) fn slug(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Md => "md",
+            Self::Json => "json",
+        }
+    }
+}
+
+fn format_parser() -> impl TypedValueParser<Value = ReportFormat> {
+    PossibleValuesParser::new(ReportFormat::ALL.map(ReportFormat::slug)).map(|name| {
+        let all = ReportFormat::ALL.into_iter();
+        let mut fits = all.filter(|format| format.slug() == name);
+        fits.next().unwrap_or_default()
+    })
+}

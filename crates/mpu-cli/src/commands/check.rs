@@ -15,7 +15,7 @@ use crate::own::OwnConfig;
 
 /// What is said of a held-out file with true labels.
 #[derive(Serialize)]
-struct HeldOutCheck {
+pub(crate) struct HeldOutCheck {
     rows: usize,
     classes: Vec<(String, usize)>,
     taken_as_negative: Vec<String>,
@@ -66,7 +66,7 @@ fn describe_held_out(held: &HeldOut, names: &[String]) -> HeldOutCheck {
     }
 }
 
-fn describe(
+pub(crate) fn describe(
     check: &DataCheck,
     held_out: Option<&HeldOutCheck>,
     format: Format,

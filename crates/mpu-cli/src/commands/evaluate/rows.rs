@@ -1,0 +1,351 @@
+//! The rows that a model is judged by, with its scores and what is known of each.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use mpu_data::source::resolve::{Locations, Network};
+use mpu_data::table::{ColumnKind, EncodeOptions};
+use mpu_data::table::{
+    FeatureSchema, HeldOut, InputColumn, LabelConvention, LabelError, Missing, TableError,
+    TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
+};
+use mpu_data::{Features, MpuLabel, Seed, Split};
+use mpu_models::Threads;
+use mpu_risk::Estimator;
+use mpu_train::{DeviceChoice, Judged, Problem, Run, TrainSettings};
+
+use super::noticed::{Noticed, notice};
+use crate::args::evaluate::RowsArgs;
+use crate::config::{RunConfig, is_own};
+use crate::console::bar;
+use crate::own::OwnConfig;
+use crate::run_folder::Model;
+use crate::training;
+
+/// Rows scored at once, between two moves of the progress bar.
+const CHUNK: usize = 8192;
+
+/// What is known of the rows.
+pub(crate) enum Known {
+    /// The true class of each.
+    Truths(Vec<usize>),
+    /// Which are labelled, and with what; the others are of the pool.
+    Pu(Vec<MpuLabel>),
+}
+
+/// Rows with their scores.
+pub(crate) struct Scored {
+    /// Which rows they are, as it is told.
+    pub(crate) rows: String,
+    /// `k` scores a row.
+    pub(crate) scores: Vec<f32>,
+    pub(crate) known: Known,
+    pub(crate) noticed: Noticed,
+}
+
+/// The rows that were held out of training, if the run kept any.
+pub(crate) fn held_out(model: &Model) -> anyhow::Result<Option<Scored>> {
+    let Some(held) = model.held_out()? else {
+        return Ok(None);
+    };
+    let pool = held.labels.iter().filter(|l| **l == MpuLabel::Unlabeled);
+    let pool = pool.count();
+    let labeled = held.labels.len() - pool;
+    Ok(Some(Scored {
+        rows: format!("{labeled} labelled and {pool} unlabelled rows held out of training"),
+        scores: held.scores,
+        known: Known::Pu(held.labels),
+        noticed: Noticed::default(),
+    }))
+}
+
+/// The test rows of the run, with true labels; none if it has none.
+pub(crate) fn test_rows(model: &Model) -> anyhow::Result<Option<Scored>> {
+    let config = model.folder.file("config.toml");
+    if is_own(Some(&config))? {
+        let config = OwnConfig::read(Some(&config), &[])?;
+        let Some(test) = &config.data.test else {
+            return Ok(None);
+        };
+        let schema = schema(model)?;
+        return of_held_out(model, schema, test, &EncodeOptions::default()).map(Some);
+    }
+    let config = RunConfig::resolve(Some(&config), &[])?;
+    // A judgement never downloads.
+    let mut locations = Locations::from_env();
+    locations.network = Network::Offline;
+    let data = training::dataset(&config, &locations)?;
+    let split = Split::of(&data, &config.split_spec())?;
+    let (problem, _) = Problem::of(&data, &split, config.data.scaling.unwrap_or_default())?;
+    let Some(Judged { features, classes }) = problem.test() else {
+        return Ok(None);
+    };
+    Ok(Some(Scored {
+        rows: format!("{} test rows of {}", classes.len(), model.card.dataset),
+        scores: scaled_scores(model, features)?,
+        known: Known::Truths(classes.clone()),
+        noticed: Noticed::default(),
+    }))
+}
+
+/// The rows of a file: with true labels, with some labels, or with none.
+pub(crate) fn of_file(model: &Model, file: &Path, args: &RowsArgs) -> anyhow::Result<Scored> {
+    let schema = schema(model)?;
+    let names = observed(model);
+    let marks = marks(model, args);
+    let encoding = args.encoding();
+    match read_held_out(TableInput::file(file), schema, names, &encoding) {
+        Ok(held) if held.negative_names.keys().any(|n| is_mark(&marks, n)) => {
+            partly_labeled(model, schema, file, args, marks)
+        }
+        Ok(held) => judged(model, schema, file, held),
+        Err(TableError::Label(LabelError::BlankLabel { .. })) => {
+            partly_labeled(model, schema, file, args, marks)
+        }
+        Err(TableError::UnknownColumn { role, .. })
+            if role == "label column" && args.label_column.is_none() =>
+        {
+            pool_only(model, schema, file, &encoding)
+        }
+        // Images that are in no folder of a class.
+        Err(TableError::Options { .. }) if schema.is_images() => {
+            pool_only(model, schema, file, &encoding)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A file's name, without the folders it is in.
+fn name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn schema(model: &Model) -> anyhow::Result<&FeatureSchema> {
+    model.card.schema.as_ref().with_context(|| {
+        format!(
+            "{} was trained on the benchmark {}, so that it knows no columns to read a table by\nhint: leave out --data: the run's own test rows are used",
+            model.folder.path().display(),
+            model.card.dataset
+        )
+    })
+}
+
+/// The names of the observed classes.
+fn observed(model: &Model) -> &[String] {
+    let names = &model.card.class_names;
+    &names[..names.len().saturating_sub(1)]
+}
+
+/// How unlabelled rows are marked: as asked, or as in training.
+fn marks(model: &Model, args: &RowsArgs) -> Vec<UnlabeledMarker> {
+    let mut marks = vec![UnlabeledMarker::Blank];
+    if args.unlabeled_marker.is_empty() {
+        let words = ["unlabeled", "unlabelled"].map(|word| UnlabeledMarker::Word(word.to_owned()));
+        let trained = model.card.check.iter().flat_map(|c| &c.labels.markers);
+        marks.extend(trained.map(|count| count.marker.clone()).chain(words));
+    } else {
+        let given = args.unlabeled_marker.iter();
+        marks.extend(given.map(|mark| UnlabeledMarker::parse(mark)));
+    }
+    marks
+}
+
+fn is_mark(marks: &[UnlabeledMarker], label: &str) -> bool {
+    let number: Option<f64> = label.trim().parse().ok();
+    marks.iter().any(|mark| match mark {
+        UnlabeledMarker::Blank => label.trim().is_empty(),
+        UnlabeledMarker::MinusOne => number == Some(-1.0),
+        UnlabeledMarker::Zero => number == Some(0.0),
+        UnlabeledMarker::Word(word) => word.eq_ignore_ascii_case(label.trim()),
+    })
+}
+
+fn of_held_out(
+    model: &Model,
+    schema: &FeatureSchema,
+    file: &Path,
+    encoding: &EncodeOptions,
+) -> anyhow::Result<Scored> {
+    let held = read_held_out(TableInput::file(file), schema, observed(model), encoding)?;
+    judged(model, schema, file, held)
+}
+
+/// Rows whose true classes are all known.
+fn judged(
+    model: &Model,
+    schema: &FeatureSchema,
+    file: &Path,
+    held: HeldOut,
+) -> anyhow::Result<Scored> {
+    let mut noticed = notice(model, schema, &held.features, &held.report)?;
+    if !held.negative_names.is_empty() {
+        let names = held.negative_names.iter();
+        let names: Vec<String> = names
+            .map(|(name, n)| format!("{name} ({n} rows)"))
+            .collect();
+        let note = format!("taken as negative: {}", names.join(", "));
+        noticed.notes.push(note);
+    }
+    if !held.absent.is_empty() {
+        noticed.warnings.push(format!(
+            "no row is of class {}: it counts 0 in the means over classes",
+            held.absent.join(", ")
+        ));
+    }
+    Ok(Scored {
+        rows: format!("{} rows of {}", held.classes.len(), name(file)),
+        scores: scores(model, held.features)?,
+        known: Known::Truths(held.classes),
+        noticed,
+    })
+}
+
+/// Rows of which some are labelled and the others are the pool.
+fn partly_labeled(
+    model: &Model,
+    schema: &FeatureSchema,
+    file: &Path,
+    args: &RowsArgs,
+    marks: Vec<UnlabeledMarker>,
+) -> anyhow::Result<Scored> {
+    let encoding = args.encoding();
+    let encoded = schema.encode(TableInput::file(file), &encoding)?;
+    let is_categorical =
+        |column: &&InputColumn| matches!(column.kind, ColumnKind::Categorical { .. });
+    let categorical = schema.columns().iter().filter(is_categorical);
+    let label_column = args.label_column.as_deref().or(schema.label_column());
+    let no_features = encoded.report.ignored.iter().chain(schema.excluded());
+    let mut options = TableOptions {
+        format: args.input_format,
+        label_column: label_column.map(str::to_owned),
+        id_column: schema.id_column().map(str::to_owned),
+        exclude: no_features.cloned().collect(),
+        categorical: categorical.map(|column| column.name.clone()).collect(),
+        missing: Missing::Median,
+        convention: LabelConvention::Marked(marks),
+        labels: encoding.labels.clone(),
+        ..TableOptions::default()
+    };
+    let table = loop {
+        match read_table(TableInput::file(file), &options) {
+            Err(TableError::Label(LabelError::AllUnlabeled { .. })) => {
+                return pool_only(model, schema, file, &encoding);
+            }
+            // Columns that are no features need not be there.
+            Err(TableError::UnknownColumn { wanted, .. }) if options.exclude.contains(&wanted) => {
+                options.exclude.retain(|name| *name != wanted);
+            }
+            Err(TableError::UnknownColumn { wanted, .. })
+                if options.id_column.as_ref() == Some(&wanted) =>
+            {
+                options.id_column = None;
+            }
+            table => break table?,
+        }
+    };
+    let names = observed(model);
+    let labels = table.labels.iter().map(|label| match *label {
+        MpuLabel::Unlabeled => Ok(MpuLabel::Unlabeled),
+        MpuLabel::Labeled(class) => {
+            let name = &table.class_names[class];
+            let class = names.iter().position(|known| known == name);
+            class.map(MpuLabel::Labeled).with_context(|| {
+                format!(
+                    "{}: some rows have no label, and some have the label `{name}`, which is no class of the model ({})\nhint: give every row its true class, or leave the label of such rows blank",
+                    file.display(),
+                    names.join(", ")
+                )
+            })
+        }
+    });
+    let labels = labels.collect::<anyhow::Result<Vec<_>>>()?;
+    anyhow::ensure!(
+        encoded.features.n_rows() == labels.len(),
+        "{} changed while it was read: {} rows, then {}",
+        file.display(),
+        labels.len(),
+        encoded.features.n_rows()
+    );
+    let n_labeled = labels.iter().filter(|l| **l != MpuLabel::Unlabeled).count();
+    let pool = labels.len() - n_labeled;
+    Ok(Scored {
+        rows: format!(
+            "{n_labeled} labelled and {pool} unlabelled rows of {}",
+            name(file)
+        ),
+        noticed: notice(model, schema, &encoded.features, &encoded.report)?,
+        scores: scores(model, encoded.features)?,
+        known: Known::Pu(labels),
+    })
+}
+
+/// Rows without any label: the pool, beside the labelled rows that were held out of training.
+fn pool_only(
+    model: &Model,
+    schema: &FeatureSchema,
+    file: &Path,
+    encoding: &EncodeOptions,
+) -> anyhow::Result<Scored> {
+    let held = model.held_out()?.with_context(|| {
+        format!(
+            "{} has no label, and {} kept no rows to judge by\nhint: add the labels, or train with data.validation-share above 0",
+            file.display(),
+            model.folder.path().display()
+        )
+    })?;
+    let k = model.card.class_names.len();
+    let encoded = schema.encode(TableInput::file(file), encoding)?;
+    let pool = encoded.features.n_rows();
+    let mut noticed = notice(model, schema, &encoded.features, &encoded.report)?;
+    let mut labels = vec![MpuLabel::Unlabeled; pool];
+    let mut all = scores(model, encoded.features)?;
+    let rows = held.labels.iter().zip(held.scores.chunks(k));
+    for (label, row) in rows.filter(|(label, _)| **label != MpuLabel::Unlabeled) {
+        labels.push(*label);
+        all.extend_from_slice(row);
+    }
+    noticed.warnings.push(format!(
+        "{} has no labels: its rows are taken as a pool with the class shares of the training pool, and recall comes from labelled rows held out of training",
+        file.display()
+    ));
+    Ok(Scored {
+        rows: format!(
+            "{pool} unlabelled rows of {} and {} labelled rows held out of training",
+            name(file),
+            labels.len() - pool
+        ),
+        scores: all,
+        known: Known::Pu(labels),
+        noticed,
+    })
+}
+
+/// The scores of rows that are not scaled yet.
+pub(crate) fn scores(model: &Model, mut features: Features) -> anyhow::Result<Vec<f32>> {
+    model.card.scaler.apply(&mut features)?;
+    scaled_scores(model, &features)
+}
+
+fn scaled_scores(model: &Model, features: &Features) -> anyhow::Result<Vec<f32>> {
+    let card = &model.card;
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let run = Run {
+        model: card.model.clone(),
+        estimator: Estimator::new(card.method, card.loss, card.priors.clone()),
+        settings: TrainSettings::default(),
+        seed: Seed(0),
+        device: DeviceChoice::Cpu,
+        threads: Threads::new(threads),
+    };
+    let bar = bar(features.n_rows() as u64, "rows");
+    bar.set_message("scoring");
+    let mut scores = Vec::with_capacity(features.n_rows() * card.class_names.len());
+    let width = features.shape().len();
+    for rows in features.values().chunks(CHUNK * width) {
+        scores.extend(run.predict(&model.params, rows)?);
+        bar.inc((rows.len() / width) as u64);
+    }
+    bar.finish_and_clear();
+    Ok(scores)
+}

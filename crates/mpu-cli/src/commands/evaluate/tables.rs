@@ -1,0 +1,220 @@
+//! Judgements as tables.
+
+use std::fmt::Write as _;
+
+use mpu_report::{Align, Format, Table};
+use mpu_train::pu_metrics::{Estimate, Varied};
+
+use super::Judgement;
+use super::by_pu::ByPu;
+use super::by_truth::ByTruth;
+
+impl Judgement {
+    /// For readers: tables, then what must be known of them.
+    pub(super) fn describe(&self, format: Format) -> anyhow::Result<String> {
+        let mut text = String::new();
+        let mut tables = Vec::new();
+        if let Some(found) = &self.true_labels {
+            let _ = writeln!(text, "judged by true labels, on {}", self.rows);
+            tables.extend(by_truth(found, &self.classes));
+        }
+        if let Some(found) = &self.pu_rows {
+            let _ = writeln!(text, "judged without true labels, on {}", self.rows);
+            tables.extend(by_pu(found, &self.classes));
+        }
+        for table in &tables {
+            text += &mpu_report::render(format, table, &())?;
+        }
+        if let Some(found) = &self.pu_rows {
+            let _ = writeln!(
+                text,
+                "risk: {} with {}; bound: {}",
+                found.risk.estimator,
+                found.risk.loss.surrogate(),
+                found.risk.bound
+            );
+            for assumption in &found.assumptions {
+                let _ = writeln!(text, "assumed: {assumption}");
+            }
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        Ok(text)
+    }
+}
+
+/// A share in per cent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
+}
+
+fn maybe(share: Option<f64>) -> String {
+    share.map_or("–".to_owned(), percent)
+}
+
+/// An estimate with its interval.
+pub(crate) fn estimate(found: Option<Estimate>) -> String {
+    found.map_or("–".to_owned(), |found| {
+        format!(
+            "{:.1} % ({:.1} to {:.1})",
+            100.0 * found.value,
+            100.0 * found.low,
+            100.0 * found.high
+        )
+    })
+}
+
+fn by_truth(found: &ByTruth, names: &[String]) -> Vec<Table> {
+    let mut all = Table::new([("by true labels", Align::Left), ("value", Align::Right)]);
+    for (name, value) in [
+        ("accuracy", percent(found.accuracy)),
+        ("macro precision", percent(found.macro_precision)),
+        ("macro recall", percent(found.macro_recall)),
+        ("macro F1", percent(found.macro_f1)),
+        ("macro AUC", maybe(found.macro_auc)),
+        (
+            "calibration error of the answer",
+            maybe(found.reliability.as_ref().map(|r| r.top_error)),
+        ),
+        (
+            "calibration error, mean over classes",
+            maybe(found.reliability.as_ref().map(|r| r.classwise_error)),
+        ),
+        ("mean margin of the answer", number(found.margins.top)),
+    ] {
+        all.push([name.to_owned(), value]);
+    }
+
+    let mut classes = Table::new([
+        ("class", Align::Left),
+        ("rows", Align::Right),
+        ("precision", Align::Right),
+        ("recall", Align::Right),
+        ("F1", Align::Right),
+        ("AUC", Align::Right),
+        ("mean margin", Align::Right),
+    ]);
+    for (class, margin) in found.classes.iter().zip(&found.margins.by_class) {
+        classes.push([
+            class.class.clone(),
+            class.rows.to_string(),
+            percent(class.precision),
+            percent(class.recall),
+            percent(class.f1),
+            maybe(class.auc),
+            number(*margin),
+        ]);
+    }
+
+    let heading = ("true class ↓, answer →".to_owned(), Align::Left);
+    let answers = names.iter().map(|name| (name.clone(), Align::Right));
+    let mut confusion = Table::new(std::iter::once(heading).chain(answers));
+    for (name, counts) in names.iter().zip(&found.confusion) {
+        let counts = counts.iter().map(ToString::to_string);
+        confusion.push(std::iter::once(name.clone()).chain(counts));
+    }
+
+    let mut tables = vec![all, classes, confusion];
+    if let Some(reliability) = &found.reliability {
+        let mut bins = Table::new([
+            ("probability of the answer", Align::Left),
+            ("rows", Align::Right),
+            ("mean probability", Align::Right),
+            ("share of right answers", Align::Right),
+        ]);
+        for bin in &reliability.top {
+            bins.push([
+                format!("{:.1} to {:.1}", bin.low, bin.high),
+                bin.count.to_string(),
+                percent(bin.predicted),
+                percent(bin.observed),
+            ]);
+        }
+        tables.push(bins);
+    }
+    tables
+}
+
+fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
+    let judgement = &found.judgement;
+    let mean = judgement.mean.as_ref();
+    let mut all = Table::new([
+        ("estimated from PU rows", Align::Left),
+        ("value (95 % interval)", Align::Right),
+    ]);
+    for (name, value) in [
+        ("accuracy", estimate(judgement.accuracy)),
+        ("macro recall", estimate(mean.map(|m| m.recall))),
+        ("macro precision", estimate(mean.map(|m| m.precision))),
+        ("macro F1", estimate(mean.map(|m| m.f1))),
+        ("macro AUC", maybe(found.macro_auc)),
+        ("risk", format!("{:.4}", found.risk.value)),
+        ("risk, upper bound of 95 %", number(found.risk.upper)),
+    ] {
+        all.push([name.to_owned(), value]);
+    }
+
+    let mut classes = Table::new([
+        ("class", Align::Left),
+        ("labelled rows", Align::Right),
+        ("prior", Align::Right),
+        ("recall", Align::Right),
+        ("precision", Align::Right),
+        ("F1", Align::Right),
+        ("AUC", Align::Right),
+        ("answered in the pool", Align::Right),
+    ]);
+    for (class, name) in names.iter().enumerate() {
+        let rates = judgement.classes[class].as_ref();
+        let rows = judgement.n_labeled.get(class);
+        classes.push([
+            name.clone(),
+            rows.map_or("–".to_owned(), ToString::to_string),
+            format!("{:.3}", found.priors.as_slice()[class]),
+            estimate(rates.and_then(|r| r.recall)),
+            estimate(rates.and_then(|r| r.precision)),
+            estimate(rates.and_then(|r| r.f1)),
+            estimate(found.auc[class]),
+            maybe(rates.map(|r| r.answered)),
+        ]);
+    }
+    vec![all, classes, sensitivity(found, names)]
+}
+
+/// All observed priors changed step by step; each alone by the largest steps. JSON has every step.
+fn sensitivity(found: &ByPu, names: &[String]) -> Table {
+    let mut table = Table::new([
+        ("if the prior of", Align::Left),
+        ("were other by", Align::Right),
+        ("accuracy", Align::Right),
+        ("macro precision", Align::Right),
+        ("macro recall", Align::Right),
+        ("macro F1", Align::Right),
+    ]);
+    for one in &found.sensitivity {
+        let far = (one.factor - 1.0).abs() > 0.25;
+        let name = match one.varied {
+            Varied::All => "every observed class",
+            Varied::Class(class) if far => names.get(class).map_or("", String::as_str),
+            Varied::Class(_) => continue,
+        };
+        let mean = one.judgement.mean.as_ref();
+        table.push([
+            name.to_owned(),
+            format!("{:+.0} %", 100.0 * (one.factor - 1.0)),
+            maybe(one.judgement.accuracy.map(|a| a.value)),
+            maybe(mean.map(|m| m.precision.value)),
+            maybe(mean.map(|m| m.recall.value)),
+            maybe(mean.map(|m| m.f1.value)),
+        ]);
+    }
+    table
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.4}"))
+}

@@ -1,0 +1,130 @@
+//! The part of a model card that says what the model takes.
+
+use std::fmt::Write as _;
+
+use mpu_data::table::{ColumnKind, FeatureSchema, InputColumn};
+use mpu_data::{Scaling, Shape};
+use mpu_models::onnx::FEATURES;
+use mpu_report::{Align, Table};
+
+use super::card::{code, plain};
+use crate::run_folder::ModelCard;
+
+/// Categories that are listed of one column; the names of all features are in the ONNX file.
+const MOST_CATEGORIES: usize = 30;
+
+/// Features that are listed.
+const MOST_FEATURES: usize = 200;
+
+/// The inputs: shape, names and order, and how columns become features.
+pub(super) fn inputs(md: &mut String, card: &ModelCard) {
+    let width = card.shape.len();
+    let _ = write!(
+        md,
+        "\n## Inputs\n\n{}: float32, shape `[N, {width}]`, one row an item, N open. {}\n\n",
+        code(FEATURES),
+        match card.scaler.scaling() {
+            Scaling::Raw => "Features are not scaled.",
+            _ => "Give features as they are: the model scales them itself.",
+        }
+    );
+    let Some(schema) = &card.schema else {
+        let _ = writeln!(
+            md,
+            "The features are those of the benchmark {} in its own order.",
+            plain(&card.dataset)
+        );
+        return;
+    };
+    if schema.is_images() {
+        if let Shape::Image {
+            channels,
+            height,
+            width,
+        } = schema.shape()
+        {
+            let _ = writeln!(
+                md,
+                "Rows are images, {width} wide and {height} high, in {channels} channels (1: grey, 3: red, green, blue), flat in the order channel, row, column, pixels from 0 to 255."
+            );
+        }
+        return;
+    }
+    md.push_str("How columns become features, in this order:\n\n");
+    md.push_str(&columns(schema).to_md());
+    md.push_str(
+        "\nA categorical column becomes one feature for each category listed: 1 for the row's own, 0 for the others. A \
+         category that is not listed becomes 0 in all of them.\n",
+    );
+    let names = schema.feature_names();
+    let shown: Vec<String> = names.iter().take(MOST_FEATURES).map(|n| code(n)).collect();
+    let more = names.len().saturating_sub(MOST_FEATURES);
+    let more = if more > 0 {
+        format!(", and {more} more")
+    } else {
+        String::new()
+    };
+    let _ = write!(
+        md,
+        "\nFeatures in order: {}{more}. The ONNX file keeps all names in its metadata under `features`, and the whole \
+         encoding under `schema`.\n",
+        shown.join(", ")
+    );
+    if let Some(id) = schema.id_column() {
+        let _ = writeln!(
+            md,
+            "\nThe column {} names rows and is no feature.",
+            code(id)
+        );
+    }
+    if !schema.excluded().is_empty() {
+        let left: Vec<String> = schema.excluded().iter().map(|name| code(name)).collect();
+        let _ = writeln!(md, "\nLeft out: {}.", left.join(", "));
+    }
+}
+
+fn columns(schema: &FeatureSchema) -> Table {
+    let mut table = Table::new([
+        ("column", Align::Left),
+        ("features", Align::Right),
+        ("kind", Align::Left),
+        ("a missing value becomes", Align::Left),
+    ]);
+    let mut first = 0;
+    for column in schema.columns() {
+        let (kind, gap) = kind(column);
+        let last = first + column.width() - 1;
+        let place = if first == last {
+            first.to_string()
+        } else {
+            format!("{first}–{last}")
+        };
+        first = last + 1;
+        table.push([column.name.clone(), place, kind, gap]);
+    }
+    table
+}
+
+fn kind(column: &InputColumn) -> (String, String) {
+    let refused = || "refused".to_owned();
+    match &column.kind {
+        ColumnKind::Numeric { impute } => (
+            "number".to_owned(),
+            impute.map_or_else(refused, |value| value.to_string()),
+        ),
+        ColumnKind::Categorical { categories, impute } => {
+            let shown = &categories[..categories.len().min(MOST_CATEGORIES)];
+            let more = categories.len() - shown.len();
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let gap = impute.and_then(|at| categories.get(at).cloned());
+            (
+                format!("one of {}{more}", shown.join(", ")),
+                gap.unwrap_or_else(refused),
+            )
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! From a run's folder to its report.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use mpu_prior::report::Note;
+use mpu_report::figures::Answers;
+use mpu_report::run_report::{Fact, Part, RunReport};
+
+use super::{facts, parts, thresholds};
+use crate::args::evaluate::RowsArgs;
+use crate::commands::evaluate::by_pu::ByPu;
+use crate::commands::evaluate::by_truth::ByTruth;
+use crate::commands::evaluate::rows::{self, Known, Scored};
+use crate::files;
+use crate::run_folder::{Model, ModelCard, Summary};
+
+/// Why parts that need true labels are not there.
+const NO_TRUTH: &str = "they need rows with true labels, which can be named with --data";
+
+/// Why parts that come from labelled and unlabelled rows are not there.
+pub(super) const NO_PU: &str = "the run kept no rows out of training (data.validation-share is 0)";
+
+/// What the parts are measured on.
+pub(super) struct Measured {
+    pub(super) truth: Option<(Scored, ByTruth)>,
+    /// Why there is none.
+    pub(super) no_truth: String,
+    pub(super) pu: Option<(Scored, ByPu)>,
+}
+
+impl Measured {
+    fn of(model: &Model, args: &RowsArgs) -> anyhow::Result<Self> {
+        let mut no_truth = NO_TRUTH.to_owned();
+        let (mut truth, mut pu) = (None, rows::held_out(model)?);
+        match &args.data {
+            Some(file) => {
+                let scored = rows::of_file(model, file, args)?;
+                match scored.known {
+                    Known::Truths(_) => truth = Some(scored),
+                    Known::Pu(_) => pu = Some(scored),
+                }
+            }
+            None => match rows::test_rows(model) {
+                Ok(found) => truth = found,
+                Err(error) => {
+                    let error = format!("{error:#}");
+                    let first = error.lines().next().unwrap_or_default();
+                    no_truth = format!("the run's test rows are not here ({first})");
+                }
+            },
+        }
+        let truth = truth.map(|scored| -> anyhow::Result<_> {
+            let Known::Truths(truths) = &scored.known else {
+                anyhow::bail!("rows without true labels where they are needed");
+            };
+            let card = &model.card;
+            let calibration = card.calibration.as_ref();
+            let found = ByTruth::new(&card.class_names, truths, &scored.scores, calibration)?;
+            Ok((scored, found))
+        });
+        let pu = pu.map(|scored| -> anyhow::Result<_> {
+            let Known::Pu(labels) = &scored.known else {
+                anyhow::bail!("rows with true labels where they are not expected");
+            };
+            let found = ByPu::new(model, labels, &scored.scores)?;
+            Ok((scored, found))
+        });
+        Ok(Self {
+            truth: truth.transpose()?,
+            no_truth,
+            pu: pu.transpose()?,
+        })
+    }
+
+    /// All rows.
+    fn scored(&self) -> impl Iterator<Item = &Scored> {
+        let truth = self.truth.iter().map(|(scored, _)| scored);
+        truth.chain(self.pu.iter().map(|(scored, _)| scored))
+    }
+}
+
+/// The report of one run.
+pub(super) fn run(path: &Path, args: &RowsArgs) -> anyhow::Result<RunReport> {
+    let model = Model::open(path)?;
+    let summary = summary(&model)?;
+    let measured = Measured::of(&model, args)?;
+    let card = &model.card;
+    let config = model.folder.file("config.toml");
+    let config_toml = String::from_utf8_lossy(&files::read(&config)?).into_owned();
+    let name = std::path::absolute(path)?;
+    let name = name.file_name().unwrap_or_default().to_string_lossy();
+    let truth = measured.truth.as_ref();
+    let pu = measured.pu.as_ref();
+    let judged = truth.map(|(scored, _)| scored).or(pu.map(|(s, _)| s));
+    let curve = judged.map(|scored| thresholds::curve(&model, scored));
+    Ok(RunReport {
+        name: name.into_owned(),
+        facts: facts(&model, &summary, &measured),
+        model: facts::of_model(&model, &summary),
+        warnings: warnings(&model, &measured),
+        measured_on: measured_on(&summary, &measured),
+        scores: parts::scores(&summary, &measured),
+        class_scores: parts::class_scores(&card.class_names, &measured),
+        curves: parts::curves(&model, &summary)?,
+        answers: Part::or_missing(
+            truth.map(|(scored, found)| Answers {
+                rows: scored.rows.clone(),
+                classes: card.class_names.clone(),
+                counts: found.confusion.clone(),
+                margins: found.true_margins.clone(),
+            }),
+            &measured.no_truth,
+        ),
+        reliability: parts::reliability(&card.class_names, &measured),
+        thresholds: Part::or_missing(
+            curve.transpose()?.flatten(),
+            "they need probabilities, which are fitted to rows held out of training (data.validation-share is 0)",
+        ),
+        priors: Part::Given(parts::priors(&model)),
+        sensitivity: Part::or_missing(pu.map(|(_, found)| parts::sensitivity(found)), NO_PU),
+        data_check: parts::data_check(&model)?,
+        config_toml,
+    })
+}
+
+fn summary(model: &Model) -> anyhow::Result<Summary> {
+    let file = model.folder.file("summary.json");
+    let bytes = files::read(&file).with_context(|| {
+        let path = model.folder.path().display();
+        format!("the run is not finished\nhint: go on with `mpu-cli train --resume {path}`")
+    })?;
+    serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", file.display()))
+}
+
+fn warnings(model: &Model, measured: &Measured) -> Vec<String> {
+    let card = &model.card;
+    let mut warnings = Vec::new();
+    if let Some(mark) = &card.data_mark {
+        warnings.push(format!("The data are not as published: {mark}."));
+    }
+    if card.method.uses_hidden_labels() {
+        warnings.push("The method sees labels that a user does not have.".to_owned());
+    }
+    warnings.extend(prior_warnings(card));
+    for suspect in card.check.iter().flat_map(|check| &check.leakage) {
+        warnings.push(format!(
+            "Column {} tells labelled from unlabelled rows almost alone (AUC {:.3}): suspected leakage.",
+            suspect.column, suspect.auc
+        ));
+    }
+    let doubts = measured.pu.iter().flat_map(|(_, found)| &found.doubts);
+    let noticed = measured
+        .scored()
+        .flat_map(|scored| &scored.noticed.warnings);
+    warnings.extend(doubts.chain(noticed).map(|phrase| sentence(phrase)));
+    warnings
+}
+
+/// What is to be minded of the priors. A bound that does not hold says the same of every class.
+fn prior_warnings(card: &ModelCard) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut unbounded = Vec::new();
+    let classes = card.estimated_priors.iter().flat_map(|r| &r.classes);
+    for (class, name) in classes.zip(&card.class_names) {
+        for note in &class.notes {
+            match note {
+                Note::LowerAboveUpper { .. } => unbounded.push(name.as_str()),
+                note => warnings.push(format!("Prior of class {name}: {note}.")),
+            }
+        }
+    }
+    if !unbounded.is_empty() {
+        warnings.push(format!(
+            "Priors of {}: the lower bound does not hold, since other classes look too much alike; it is left out.",
+            unbounded.join(", ")
+        ));
+    }
+    warnings
+}
+
+fn facts(model: &Model, summary: &Summary, measured: &Measured) -> Vec<Fact> {
+    let mut facts = facts::of_run(model, summary);
+    let notes: Vec<&str> = measured
+        .scored()
+        .flat_map(|scored| &scored.noticed.notes)
+        .map(String::as_str)
+        .collect();
+    if !notes.is_empty() {
+        facts.push(Fact::new("rows judged", notes.join("; ")));
+    }
+    facts
+}
+
+/// A phrase as a sentence.
+pub(super) fn sentence(phrase: &str) -> String {
+    let mut letters = phrase.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+fn measured_on(summary: &Summary, measured: &Measured) -> String {
+    let mut parts = Vec::new();
+    if let Some((scored, _)) = &measured.truth {
+        parts.push(scored.rows.clone());
+    } else if summary.last.test_accuracy.is_some() {
+        parts.push("test rows while training".to_owned());
+    }
+    if let Some((scored, _)) = &measured.pu {
+        parts.push(scored.rows.clone());
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    let digest: String = summary.split_digest.chars().take(8).collect();
+    format!("{} (split {digest})", parts.join("; estimates: "))
+}

@@ -1,0 +1,253 @@
+//! The parts of a report: scores, curves, calibration, priors, data check.
+
+use anyhow::Context as _;
+use mpu_report::Format;
+use mpu_report::figures::{
+    ClassReliability, CurveKind, PriorClass, PriorEstimates, PriorSensitivity, Reliability,
+    ReliabilityBin, RunCurve, RunCurves, SensitivityCurve,
+};
+use mpu_report::run_report::{Basis, ClassScore, DataCheck, Part, Score, ScoreKind};
+use mpu_train::pu_metrics::Estimate;
+use mpu_train::reliability::{Bin, calibration_error};
+use mpu_train::{EpochMetrics, PuJudgement};
+
+use super::fill::{Measured, NO_PU, sentence};
+use crate::commands::evaluate::by_pu::ByPu;
+use crate::commands::evaluate::by_truth::ClassFigures;
+use crate::commands::{check, prior};
+use crate::run_folder::{Model, Summary};
+
+fn share(name: &str, basis: Basis, value: f64) -> Score {
+    Score::new(name, ScoreKind::Share, basis, value)
+}
+
+pub(super) fn scores(summary: &Summary, measured: &Measured) -> Vec<Score> {
+    let mut scores = Vec::new();
+    let last = &summary.last;
+    let by_truth = |name: &str, value: f64| share(name, Basis::TrueLabels, value);
+    if let Some((_, found)) = &measured.truth {
+        scores.push(by_truth("accuracy", found.accuracy));
+        scores.push(by_truth("macro precision", found.macro_precision));
+        scores.push(by_truth("macro recall", found.macro_recall));
+        scores.push(by_truth("macro F1", found.macro_f1));
+        scores.extend(found.macro_auc.map(|auc| by_truth("macro AUC", auc)));
+        if let Some(reliability) = &found.reliability {
+            let error = reliability.top_error;
+            let name = "calibration error of the answer";
+            scores.push(Score::new(
+                name,
+                ScoreKind::Number,
+                Basis::TrueLabels,
+                error,
+            ));
+        }
+    } else {
+        for (name, value) in [
+            ("accuracy", last.test_accuracy),
+            ("macro precision", last.test_precision),
+            ("macro recall", last.test_recall),
+            ("macro F1", last.test_f1),
+        ] {
+            scores.extend(value.map(|value| by_truth(name, value)));
+        }
+    }
+    if let Some((_, found)) = &measured.pu {
+        let estimated = |name: &str, found: Option<Estimate>| {
+            found.map(|e| share(name, Basis::PuRows, e.value).within(e.low, e.high))
+        };
+        let mean = found.judgement.mean.as_ref();
+        scores.extend(estimated("accuracy", found.judgement.accuracy));
+        scores.extend(estimated("macro precision", mean.map(|m| m.precision)));
+        scores.extend(estimated("macro recall", mean.map(|m| m.recall)));
+        scores.extend(estimated("macro F1", mean.map(|m| m.f1)));
+        scores.extend(
+            found
+                .macro_auc
+                .map(|auc| share("macro AUC", Basis::PuRows, auc)),
+        );
+        let number = |name: &str, value| Score::new(name, ScoreKind::Number, Basis::PuRows, value);
+        let risk = &found.risk;
+        scores.push(number("risk", risk.value));
+        let upper = risk
+            .upper
+            .map(|upper| number("risk, upper bound of 95 % (Theorem 4)", upper));
+        scores.extend(upper);
+    }
+    if let Some(value) = last.oracle_train_accuracy {
+        let name = "accuracy on training rows";
+        scores.push(share(name, Basis::HiddenLabels, value));
+    }
+    scores
+}
+
+pub(super) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<ClassScore>> {
+    if let Some((_, found)) = &measured.truth {
+        let score = |class: &ClassFigures| ClassScore {
+            class: class.class.clone(),
+            precision: Some(class.precision),
+            recall: Some(class.recall),
+            f1: Some(class.f1),
+            rows: Some(class.rows),
+        };
+        return Part::Given(found.classes.iter().map(score).collect());
+    }
+    let Some((_, found)) = &measured.pu else {
+        return Part::missing(NO_PU);
+    };
+    let judgement: &PuJudgement = &found.judgement;
+    let value = |rate: Option<Estimate>| rate.map(|rate| rate.value);
+    let score = |(class, name): (usize, &String)| {
+        let rates = judgement.classes[class].as_ref();
+        ClassScore {
+            class: format!("{name} (estimated)"),
+            precision: value(rates.and_then(|r| r.precision)),
+            recall: value(rates.and_then(|r| r.recall)),
+            f1: value(rates.and_then(|r| r.f1)),
+            rows: judgement.n_labeled.get(class).copied(),
+        }
+    };
+    Part::Given(names.iter().enumerate().map(score).collect())
+}
+
+pub(super) fn curves(model: &Model, summary: &Summary) -> anyhow::Result<Part<RunCurves>> {
+    let file = model.folder.file("metrics.csv");
+    if !file.exists() {
+        return Ok(Part::missing("the run's folder has no metrics.csv"));
+    }
+    let damaged = || format!("{} is damaged", file.display());
+    let mut reader = csv::Reader::from_path(&file).with_context(damaged)?;
+    let history = reader
+        .deserialize()
+        .collect::<Result<Vec<EpochMetrics>, _>>();
+    let history = history.with_context(damaged)?;
+    let value = |kind: CurveKind, metrics: &EpochMetrics| match kind {
+        CurveKind::TrainRisk => Some(metrics.raw_risk),
+        CurveKind::TrainRiskCorrected => Some(metrics.corrected_risk),
+        CurveKind::ValidationRisk => metrics.validation_risk,
+        CurveKind::TestLoss => metrics.test_loss,
+        CurveKind::PuAccuracy => metrics.validation_accuracy,
+        CurveKind::OracleTrainAccuracy => metrics.oracle_train_accuracy,
+        CurveKind::TestAccuracy => metrics.test_accuracy,
+    };
+    let curve = |kind: CurveKind| RunCurve {
+        kind,
+        values: history.iter().map(|metrics| value(kind, metrics)).collect(),
+    };
+    let any = |curve: &RunCurve| curve.values.iter().any(Option::is_some);
+    Ok(Part::Given(RunCurves {
+        kept_epoch: Some(summary.last.epoch),
+        curves: CurveKind::ALL.map(curve).into_iter().filter(any).collect(),
+    }))
+}
+
+pub(super) fn reliability(names: &[String], measured: &Measured) -> Part<Reliability> {
+    let Some((scored, found)) = &measured.truth else {
+        return Part::missing(&measured.no_truth);
+    };
+    let Some(reliability) = &found.reliability else {
+        return Part::missing(
+            "the model has no probabilities: no rows were held out to fit them to (data.validation-share is 0)",
+        );
+    };
+    let class = |(name, bins): (&String, &Vec<Bin>)| ClassReliability {
+        class: name.clone(),
+        ece: Some(calibration_error(bins)),
+        bins: bins
+            .iter()
+            .map(|bin| ReliabilityBin {
+                predicted: bin.predicted,
+                observed: bin.observed,
+                count: bin.count,
+            })
+            .collect(),
+    };
+    Part::Given(Reliability {
+        rows: scored.rows.clone(),
+        ece: Some(reliability.classwise_error),
+        classes: names.iter().zip(&reliability.classes).map(class).collect(),
+    })
+}
+
+pub(super) fn priors(model: &Model) -> PriorEstimates {
+    let card = &model.card;
+    let used = card.priors.as_slice();
+    let negative = PriorClass {
+        class: card.class_names.last().cloned().unwrap_or_default(),
+        lower: None,
+        upper: None,
+        used: Some(card.priors.negative()),
+        truth: None,
+    };
+    let Some(report) = &card.estimated_priors else {
+        let class = |(name, &used): (&String, &f64)| PriorClass {
+            class: name.clone(),
+            used: Some(used),
+            ..negative.clone()
+        };
+        return PriorEstimates {
+            classes: card.class_names.iter().zip(used).map(class).collect(),
+            ..PriorEstimates::default()
+        };
+    };
+    let observed = &card.class_names[..report.classes.len().min(card.class_names.len())];
+    let confidence = 1.0 - report.delta;
+    let mut chart = prior::chart(&[report], observed, report, None, Some(used), confidence);
+    for (shown, class) in chart.classes.iter_mut().zip(&report.classes) {
+        // A lower bound above the upper one rests on an assumption that does not hold.
+        if class.lower_if_acceptance_below_alpha > class.upper {
+            shown.lower = None;
+        }
+    }
+    chart.classes.push(negative);
+    chart
+}
+
+pub(super) fn sensitivity(found: &ByPu) -> PriorSensitivity {
+    type Pick = fn(&PuJudgement) -> Option<f64>;
+    let picks: [(&str, Pick); 3] = [
+        ("estimated accuracy (%)", |j| Some(j.accuracy?.value)),
+        ("estimated macro precision (%)", |j| {
+            Some(j.mean.as_ref()?.precision.value)
+        }),
+        ("estimated macro F1 (%)", |j| {
+            Some(j.mean.as_ref()?.f1.value)
+        }),
+    ];
+    let curve = |(metric, pick): (&str, Pick)| {
+        let percent = |judgement: &PuJudgement| pick(judgement).map(|share| 100.0 * share);
+        let changed = found.all_varied();
+        let mut points: Vec<(f64, Option<f64>)> = changed
+            .map(|one| (one.factor - 1.0, percent(&one.judgement)))
+            .collect();
+        points.push((0.0, percent(&found.judgement)));
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        SensitivityCurve {
+            metric: metric.to_owned(),
+            points,
+        }
+    };
+    PriorSensitivity {
+        changed: "observed priors".to_owned(),
+        curves: picks.map(curve).into_iter().collect(),
+    }
+}
+
+pub(super) fn data_check(model: &Model) -> anyhow::Result<Part<DataCheck>> {
+    let Some(check) = &model.card.check else {
+        return Ok(Part::missing("the data are a benchmark's"));
+    };
+    let text = check::describe(check, None, Format::Table)?;
+    // What is warned of is told as findings.
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with("warning: "))
+        .collect();
+    Ok(Part::Given(DataCheck {
+        findings: check
+            .warnings
+            .iter()
+            .map(|w| sentence(&w.to_string()))
+            .collect(),
+        text: lines.join("\n") + "\n",
+    }))
+}

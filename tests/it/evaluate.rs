@@ -1,0 +1,280 @@
+//! `mpu-cli evaluate`: judged by true labels, without them, and what goes wrong.
+
+pub(crate) mod items;
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use self::items::{KINDS, benchmark, complaint, items, json, told};
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A table of whole numbers.
+fn counts(value: &Value) -> Vec<Vec<u64>> {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
+#[test]
+fn true_labels_give_the_rates_of_the_confusion() {
+    let items = items();
+    let (run, file) = (items.text("run"), items.text("checked.csv"));
+    let args = ["evaluate", "--model", &run, "--data", &file];
+    let found = json(&[&args[..], &["--format", "json"]].concat());
+    assert_eq!(found["basis"], "true-labels");
+    assert_eq!(found["classes"][3], "negative");
+    let judged = &found["true-labels"];
+    let confusion = counts(&judged["confusion"]);
+    // Six rows of a pool: one of each observed kind, three of none.
+    let present: Vec<u64> = confusion.iter().map(|row| row.iter().sum()).collect();
+    assert_eq!(present, [40, 40, 40, 120]);
+
+    let all: u64 = present.iter().sum();
+    let right: u64 = (0..4).map(|class| confusion[class][class]).sum();
+    let accuracy = right as f64 / all as f64;
+    assert!((number(&judged["accuracy"]) - accuracy).abs() < 1e-12);
+    assert!(accuracy > 0.6, "{accuracy}");
+    let mut mean_f1 = 0.0;
+    for class in 0..4 {
+        let answered: u64 = confusion.iter().map(|row| row[class]).sum();
+        let hits = confusion[class][class] as f64;
+        let precision = hits / (answered as f64).max(1.0);
+        let recall = hits / present[class] as f64;
+        let f1 = 2.0 * precision * recall / (precision + recall).max(1e-300);
+        mean_f1 += f1 / 4.0;
+        let given = &judged["classes"][class];
+        assert!((number(&given["precision"]) - precision).abs() < 1e-12);
+        assert!((number(&given["recall"]) - recall).abs() < 1e-12);
+        assert!((number(&given["f1"]) - f1).abs() < 1e-12);
+        assert!((0.5..=1.0).contains(&number(&given["auc"])), "{given}");
+        // Where the true class was answered its margin cannot be below zero, elsewhere not above.
+        for answer in 0..4 {
+            if let Some(margin) = judged["true-margins"][class][answer].as_f64() {
+                assert_eq!(margin >= 0.0, class == answer, "{margin}");
+                assert!(confusion[class][answer] > 0);
+            }
+        }
+    }
+    assert!((number(&judged["macro-f1"]) - mean_f1).abs() < 1e-12);
+    // The calibration error is that of its own bins, and every row is in one.
+    let bins = judged["reliability"]["top"].as_array().unwrap();
+    let rows: f64 = bins.iter().map(|bin| number(&bin["count"])).sum();
+    assert_eq!(rows as u64, all);
+    let error = |bin: &Value| {
+        let off = (number(&bin["observed"]) - number(&bin["predicted"])).abs();
+        number(&bin["count"]) * off / rows
+    };
+    let error: f64 = bins.iter().map(error).sum();
+    assert!((number(&judged["reliability"]["top_error"]) - error).abs() < 1e-12);
+
+    let text = told(&args);
+    for part in [
+        "judged by true labels",
+        "macro F1",
+        "AUC",
+        "calibration error",
+        "mean margin",
+        "true class",
+        "taken as negative: fine (60 rows), new kind (60 rows)",
+        "missing values filled in",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn without_labels_the_runs_held_out_rows_are_judged() {
+    let items = items();
+    let run = items.text("run");
+    let found = json(&["evaluate", "--model", &run, "--format", "json"]);
+    assert_eq!(found["basis"], "pu-rows");
+    let judged = &found["pu-rows"];
+
+    // An independent count from held-out.csv.
+    let mut reader = csv::Reader::from_path(items.path("run/held-out.csv")).unwrap();
+    let mut groups = vec![vec![0u32; 4]; 4];
+    for row in reader.records() {
+        let row = row.unwrap();
+        let group = KINDS.iter().position(|kind| *kind == &row[0]).unwrap_or(3);
+        let scores: Vec<f32> = row
+            .iter()
+            .skip(1)
+            .map(|cell| cell.parse().unwrap())
+            .collect();
+        let answer = (0..4)
+            .rev()
+            .max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+        groups[group][answer.unwrap()] += 1;
+    }
+    let share = |group: usize, answer: usize| {
+        let all: u32 = groups[group].iter().sum();
+        f64::from(groups[group][answer]) / f64::from(all)
+    };
+    let pi = 0.1667;
+    for class in 0..3 {
+        let rates = &judged["judgement"]["classes"][class];
+        let recall = share(class, class);
+        let precision = (pi * recall / share(3, class)).min(1.0);
+        assert!((number(&rates["recall"]["value"]) - recall).abs() < 1e-9);
+        assert!((number(&rates["precision"]["value"]) - precision).abs() < 1e-9);
+        assert!(number(&rates["recall"]["low"]) <= recall);
+        assert!(number(&judged["auc"][class]["value"]) > 0.5);
+    }
+    // Priors other by 10, 20 and 30 %: all at once, and each alone.
+    let varied = judged["sensitivity"].as_array().unwrap();
+    assert_eq!(varied.len(), 6 * 4);
+    let shrunk = &varied[0];
+    assert_eq!(shrunk["factor"], 0.7);
+    let first = &shrunk["judgement"]["classes"][0]["precision"]["raw"];
+    let unchanged = &judged["judgement"]["classes"][0]["precision"]["raw"];
+    assert!((number(first) - 0.7 * number(unchanged)).abs() < 1e-9);
+    // The risk and its bound.
+    let risk = &judged["risk"];
+    assert!(number(&risk["upper"]) > number(&risk["value"]));
+    assert!(number(&risk["value"]) >= number(&risk["raw"]));
+    assert!(risk["bound"].as_str().unwrap().contains("Theorem 4"));
+
+    let text = told(&["evaluate", "--model", &run]);
+    for part in [
+        "judged without true labels",
+        "held out of training",
+        "assumed: labelled rows of a class look like",
+        "risk, upper bound",
+        "every observed class",
+        "+30 %",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn files_with_some_labels_or_none_are_judged_without_true_labels() {
+    let items = items();
+    let run = items.text("run");
+    let judged = |file: &str| {
+        let file = items.text(file);
+        json(&[
+            "evaluate", "--model", &run, "--data", &file, "--format", "json",
+        ])
+    };
+    let some = judged("marked.csv");
+    assert_eq!(some["basis"], "pu-rows");
+    assert_eq!(
+        some["pu-rows"]["judgement"]["n_labeled"],
+        serde_json::json!([20, 20, 20])
+    );
+    assert_eq!(some["pu-rows"]["judgement"]["n_pool"], 120);
+
+    let none = judged("new.csv");
+    assert_eq!(none["pu-rows"]["judgement"]["n_pool"], 120);
+    let notes = none["warnings"].to_string();
+    assert!(notes.contains("has no labels"), "{notes}");
+    // Recall comes from the run's own held-out rows.
+    let own = json(&["evaluate", "--model", &run, "--format", "json"]);
+    let recall = |found: &Value| found["pu-rows"]["judgement"]["classes"][0]["recall"].clone();
+    assert_eq!(recall(&none), recall(&own));
+
+    // A word that marks the pool is no negative class.
+    let text = std::fs::read_to_string(items.path("marked.csv")).unwrap();
+    let worded: String = text
+        .lines()
+        .map(|line| match line.strip_suffix(',') {
+            Some(rest) => format!("{rest},open\n"),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    std::fs::write(items.path("worded.csv"), worded).unwrap();
+    let file = items.text("worded.csv");
+    let args = [
+        "evaluate", "--model", &run, "--data", &file, "--format", "json",
+    ];
+    assert_eq!(json(&args)["basis"], "true-labels");
+    let marked = json(&[&args[..], &["--unlabeled-marker", "open"]].concat());
+    assert_eq!(marked["pu-rows"]["judgement"], some["pu-rows"]["judgement"]);
+}
+
+#[test]
+fn columns_that_the_model_does_not_know_are_passed_over() {
+    let items = items();
+    let run = items.text("run");
+    let text = std::fs::read_to_string(items.path("checked.csv")).unwrap();
+    let mut lines = text.lines();
+    let mut moved = format!("{},truth\n", lines.next().unwrap());
+    for line in lines {
+        let (cells, label) = line.rsplit_once(',').unwrap();
+        let _ = writeln!(moved, "{cells},,{label}");
+    }
+    std::fs::write(items.path("moved.csv"), moved).unwrap();
+    let judged = |file: &str, extra: &[&str]| {
+        let file = items.text(file);
+        let args = [
+            "evaluate", "--model", &run, "--data", &file, "--format", "json",
+        ];
+        json(&[&args[..], extra].concat())
+    };
+    let found = judged("moved.csv", &["--label-column", "truth"]);
+    assert_eq!(
+        found["true-labels"],
+        judged("checked.csv", &[])["true-labels"]
+    );
+    assert!(
+        found["notes"].to_string().contains("passed over: kind"),
+        "{}",
+        found["notes"]
+    );
+    // The column of the training data is blank: all rows are of the pool.
+    let found = judged("moved.csv", &[]);
+    assert_eq!(found["pu-rows"]["judgement"]["n_pool"], 240);
+}
+
+#[test]
+fn a_benchmark_run_is_judged_by_its_test_rows() {
+    let items = items();
+    let run = benchmark().display().to_string();
+    let found = json(&["evaluate", "--model", &run, "--format", "json"]);
+    assert_eq!(found["basis"], "true-labels");
+    let summary = std::fs::read(items.path("benchmark/summary.json")).unwrap();
+    let summary: Value = serde_json::from_slice(&summary).unwrap();
+    let (ours, last) = (&found["true-labels"], &summary["last"]);
+    assert!((number(&ours["accuracy"]) - number(&last["test_accuracy"])).abs() < 1e-12);
+    assert!((number(&ours["macro-f1"]) - number(&last["test_f1"])).abs() < 1e-12);
+    // It has no columns to read a table by.
+    let file = items.text("checked.csv");
+    let said = complaint(&["evaluate", "--model", &run, "--data", &file]);
+    assert!(
+        said.contains("benchmark") && said.contains("hint:"),
+        "{said}"
+    );
+}
+
+#[test]
+fn faults_name_the_file_and_the_remedy() {
+    let items = items();
+    let run = items.text("run");
+    let nowhere = items.text("nowhere");
+    let said = complaint(&["evaluate", "--model", &nowhere]);
+    assert!(said.contains("nowhere"), "{said}");
+    let said = complaint(&["evaluate", "--model", &run, "--data", &nowhere]);
+    assert!(said.contains("nowhere"), "{said}");
+    let file = items.text("checked.csv");
+    let said = complaint(&[
+        "evaluate",
+        "--model",
+        &run,
+        "--data",
+        &file,
+        "--label-column",
+        "kinds",
+    ]);
+    assert!(said.contains("kinds") && said.contains("kind"), "{said}");
+    let text = std::fs::read_to_string(items.path("marked.csv")).unwrap();
+    let odd = text.replacen(",dent\n", ",bump\n", 2);
+    std::fs::write(items.path("odd.csv"), odd).unwrap();
+    let file = items.text("odd.csv");
+    let said = complaint(&["evaluate", "--model", &run, "--data", &file]);
+    assert!(said.contains("bump") && said.contains("hint:"), "{said}");
+}

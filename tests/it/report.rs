@@ -1,0 +1,276 @@
+//! `mpu-cli report`: every part of a run on one page, as text and for programs; and in a browser.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::evaluate::items::{benchmark, complaint, items, json, told, train};
+
+/// The sections of a report of a run that was judged by true labels.
+const SECTIONS: [&str; 12] = [
+    "Summary",
+    "Learning curves",
+    "Answers by class",
+    "Scores by class",
+    "Calibration",
+    "Thresholds",
+    "Class priors",
+    "Sensitivity to priors",
+    "Data check",
+    "Model",
+    "Configuration",
+    "How to cite",
+];
+
+#[test]
+fn a_page_has_every_section_and_needs_no_other_file() {
+    let items = items();
+    let (run, file) = (items.text("run"), items.text("checked.csv"));
+    let page = items.path("page.html");
+    let out = page.display().to_string();
+    let text = told(&["report", &run, "--data", &file, "--out", &out]);
+    assert_eq!(text, format!("report: {out}\n"));
+    let html = fs::read_to_string(&page).unwrap();
+    for section in SECTIONS {
+        assert!(html.contains(&format!("<h2>{section}</h2>")), "{section}");
+    }
+    assert!(!html.contains("Not in this report"));
+    for other in ["<script src", "<link", "<img src=\"http", "@import"] {
+        assert!(!html.contains(other), "{other}");
+    }
+    assert!(html.matches("<svg").count() >= 8);
+
+    let md = told(&["report", &run, "--data", &file, "--format", "md"]);
+    for section in SECTIONS {
+        assert!(md.contains(&format!("\n## {section}\n")), "{section}");
+    }
+    // JSON of the report has the numbers of `evaluate`.
+    let args = ["--data", &file, "--format", "json"];
+    let report = json(&[&["report", &run][..], &args].concat());
+    let judged = json(&[&["evaluate", "--model", &run][..], &args].concat());
+    let scores = report[0]["scores"].as_array().unwrap();
+    let accuracy = scores
+        .iter()
+        .find(|score| score["name"] == "accuracy")
+        .unwrap();
+    assert_eq!(accuracy["value"], judged["true-labels"]["accuracy"]);
+    assert_eq!(
+        report[0]["answers"]["given"]["counts"],
+        judged["true-labels"]["confusion"]
+    );
+    let points = report[0]["thresholds"]["given"]["points"]
+        .as_array()
+        .unwrap();
+    // At threshold 0 every row is answered, by the model's own answers; later ever fewer are.
+    assert_eq!(points[0]["answered"], 1.0);
+    let recall = |value: &Value| value.as_f64().unwrap();
+    let first = recall(&points[0]["recall"]);
+    assert!((first - recall(&judged["true-labels"]["macro-recall"])).abs() < 1e-12);
+    let shares: Vec<f64> = points
+        .iter()
+        .map(|p| p["answered"].as_f64().unwrap())
+        .collect();
+    assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+}
+
+#[test]
+fn without_true_labels_estimates_stand_in() {
+    let items = items();
+    let run = items.text("run");
+    let told = told(&["report", &run]);
+    assert!(told.contains("report.html"), "{told}");
+    let html = fs::read_to_string(items.path("run/report.html")).unwrap();
+    assert!(html.contains("Not in this report") && html.contains("--data"));
+    let report = json(&["report", &run, "--format", "json"]);
+    let judged = json(&["evaluate", "--model", &run, "--format", "json"]);
+    let classes = report[0]["class-scores"]["given"].as_array().unwrap();
+    let of = |class: usize| &judged["pu-rows"]["judgement"]["classes"][class];
+    for class in 0..4 {
+        assert_eq!(classes[class]["recall"], of(class)["recall"]["value"]);
+    }
+    let points = report[0]["thresholds"]["given"]["points"]
+        .as_array()
+        .unwrap();
+    let recall = points[0]["recall"].as_f64().unwrap();
+    let mean = (0..4)
+        .map(|class| of(class)["recall"]["value"].as_f64().unwrap())
+        .sum::<f64>()
+        / 4.0;
+    assert!((recall - mean).abs() < 1e-12);
+}
+
+#[test]
+fn runs_stand_side_by_side() {
+    let items = items();
+    let checked = items.text("checked.csv");
+    train(
+        items,
+        "second",
+        &[
+            "--method",
+            "csmpu-exact-nn",
+            "--seed",
+            "7",
+            "--test",
+            &checked,
+        ],
+    );
+    let (first, second) = (items.text("run"), items.text("second"));
+    let other = benchmark().display().to_string();
+    let md = told(&["report", &first, &second, &other, "--format", "md"]);
+    assert!(md.starts_with("# Report of 3 runs"), "{md}");
+    assert!(md.contains("| run | second | benchmark |"), "{md}");
+    assert!(
+        md.contains("csmpu-exact-nn") && md.contains("csmpu-st"),
+        "{md}"
+    );
+    // The test rows of a run are judged again.
+    let report = json(&["report", &second, "--format", "json"]);
+    let judged = json(&[
+        "evaluate", "--model", &second, "--data", &checked, "--format", "json",
+    ]);
+    assert_eq!(
+        report[0]["answers"]["given"]["counts"],
+        judged["true-labels"]["confusion"]
+    );
+    // The benchmark's test rows are here: it has answers by class, but no probabilities.
+    let report = json(&["report", &other, "--format", "json"]);
+    assert!(report[0]["answers"].get("given").is_some(), "{report}");
+    assert!(
+        report[0]["reliability"]["missing"]
+            .as_str()
+            .unwrap()
+            .contains("validation-share")
+    );
+}
+
+#[test]
+fn only_a_former_report_is_overwritten() {
+    let items = items();
+    let run = items.text("run");
+    let out = items.text("mine.md");
+    fs::write(items.path("mine.md"), "# My notes\n").unwrap();
+    let args = ["report", &run, "--format", "md", "--out", &out];
+    let said = complaint(&args);
+    assert!(
+        said.contains("mine.md") && said.contains("--force"),
+        "{said}"
+    );
+    assert_eq!(
+        fs::read_to_string(items.path("mine.md")).unwrap(),
+        "# My notes\n"
+    );
+    told(&[&args[..], &["--force"]].concat());
+    told(&args);
+    assert!(complaint(&["report", &items.text("nowhere")]).contains("nowhere"));
+}
+
+/// Tells the page around it what the browser made of this one.
+const MEASURE: &str = r#"<script>
+addEventListener("load", () => {
+  const svgs = [...document.querySelectorAll("svg")].map(svg => {
+    const box = svg.getBoundingClientRect();
+    return svg.checkVisibility() && box.width > 100 && box.height > 50 && box.left >= 0 && box.left < innerWidth;
+  });
+  const root = document.documentElement;
+  parent.postMessage({
+    width: innerWidth, fits: root.scrollWidth <= root.clientWidth, svgs: svgs.length, seen: svgs.filter(s => s).length,
+  }, "*");
+});
+</script>"#;
+
+/// Shows the page at two widths and writes down what each of them says.
+const HOST: &str = r#"<!doctype html><meta charset="utf-8"><pre id="measured"></pre><script>
+const all = [];
+addEventListener("message", event => {
+  all.push(event.data);
+  if (all.length === 2) document.getElementById("measured").textContent = JSON.stringify(all);
+});
+</script>
+<iframe src="page.html" style="width:1280px;height:900px;border:0"></iframe>
+<iframe src="page.html" style="width:390px;height:844px;border:0"></iframe>"#;
+
+fn browser() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    std::env::split_paths(&folders)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|path| path.is_file())
+}
+
+/// The page after its scripts ran, and the browser's log.
+fn open(browser: &Path, folder: &Path) -> (String, String) {
+    let [dom, log] = ["dom", "log"].map(|name| folder.join(name));
+    let mut child = Command::new(browser)
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=20000",
+            "--dump-dom",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.join("profile").display()
+        ))
+        .arg(format!("file://{}", folder.join("host.html").display()))
+        .stdout(File::create(&dom).unwrap())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_mins(2);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!(
+                "the browser did not end: {}",
+                fs::read_to_string(&log).unwrap()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+    (text(&dom), text(&log))
+}
+
+#[test]
+fn a_browser_shows_all_of_it_at_both_widths() {
+    let Some(browser) = browser() else {
+        println!("skipped: no chromium, chromium-browser or google-chrome on the path");
+        return;
+    };
+    let items = items();
+    let (run, file) = (items.text("run"), items.text("checked.csv"));
+    let shown = items.text("shown.html");
+    told(&["report", &run, "--data", &file, "--out", &shown]);
+    let html = fs::read_to_string(&shown).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let page = html.replace("</body>", &format!("{MEASURE}</body>"));
+    fs::write(folder.path().join("page.html"), page).unwrap();
+    fs::write(folder.path().join("host.html"), HOST).unwrap();
+    let (dom, log) = open(&browser, folder.path());
+    assert!(!log.contains("CONSOLE"), "{log}");
+    let measured = dom.split("<pre id=\"measured\">").nth(1).unwrap();
+    let measured: Vec<Value> =
+        serde_json::from_str(measured.split("</pre>").next().unwrap()).unwrap();
+    let mut widths: Vec<u64> = measured
+        .iter()
+        .map(|page| page["width"].as_u64().unwrap())
+        .collect();
+    widths.sort_unstable();
+    assert_eq!(widths, [390, 1280]);
+    for page in measured {
+        assert_eq!(page["fits"], true, "{page}");
+        assert_eq!(
+            page["svgs"].as_u64().unwrap() as usize,
+            html.matches("<svg").count()
+        );
+        assert_eq!(page["seen"], page["svgs"], "{page}");
+    }
+}
