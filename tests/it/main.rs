@@ -5,6 +5,7 @@
 
 mod data;
 mod losses;
+mod predict;
 mod readme;
 mod reproduce;
 mod runs;
