@@ -3,6 +3,7 @@
 pub(crate) mod build;
 pub(crate) mod csv;
 mod page;
+pub(crate) mod predict;
 pub(crate) mod train;
 
 use std::path::{Path, PathBuf};

@@ -79,11 +79,11 @@ impl ParquetRows {
             let group = &mut self.group;
             match lines.keys {
                 Keys::Ids(ids) => group.ids.push(text(&ids[row])),
-                Keys::Numbers(numbers) => group.numbers.push(numbers[row] as i64),
+                Keys::Numbers(numbers) => group.numbers.push(i64::try_from(numbers[row])?),
             }
             if let Some(queue) = lines.queue {
                 group.queues.push(classes[queue[row].0].clone());
-                group.ranks.push(queue[row].1 as i64);
+                group.ranks.push(i64::try_from(queue[row].1)?);
             }
             group.answers.push(classes[scored.answers[row]].clone());
             let scores = &scored.scores[row * k..(row + 1) * k];
