@@ -30,6 +30,10 @@ pub(super) struct Lines<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Columns {
     key: String,
+    #[cfg_attr(
+        not(feature = "parquet"),
+        allow(dead_code, reason = "only Parquet has types")
+    )]
     pub(super) keys: KeyKind,
     /// Whether there are `queue` and `rank`.
     pub(super) queue: bool,
