@@ -7,6 +7,7 @@ mod data;
 mod evaluate;
 mod export;
 mod losses;
+mod predict;
 mod readme;
 mod report;
 mod reproduce;

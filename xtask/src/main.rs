@@ -46,6 +46,8 @@ enum Command {
 enum Bench {
     /// Load a large CSV: our reader beside pandas.
     Csv(bench::csv::Csv),
+    /// Score a large CSV: ours beside scikit-learn.
+    Predict(bench::predict::Predict),
     /// Make training steps: ours beside PyTorch, candle and the bare matrix products.
     Train(bench::train::Train),
     /// Build `mpu-cli` from nothing.
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => workspace_root()
             .and_then(|root| match bench {
                 Bench::Csv(csv) => bench::csv::run(&root, &csv),
+                Bench::Predict(predict) => bench::predict::run(&root, &predict),
                 Bench::Train(train) => bench::train::run(&root, &train),
                 Bench::Build(build) => bench::build::run(&root, &build),
                 Bench::Prior(prior) => bench::prior::run(&root, &prior),

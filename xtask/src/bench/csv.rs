@@ -117,7 +117,7 @@ pub(crate) fn run(root: &Path, args: &Csv) -> Result<()> {
 }
 
 /// Numbers of six digits from a fixed generator, and a label that is blank in half of the rows.
-fn write_table(path: &Path, rows: usize, columns: usize) -> Result<()> {
+pub(super) fn write_table(path: &Path, rows: usize, columns: usize) -> Result<()> {
     let beside = path.with_extension("part");
     let writing = || format!("writing {}", beside.display());
     let mut file = BufWriter::new(File::create(&beside).with_context(writing)?);

@@ -3,6 +3,7 @@
 pub(crate) mod build;
 pub(crate) mod csv;
 mod page;
+pub(crate) mod predict;
 pub(crate) mod prior;
 pub(crate) mod prior_error;
 pub(crate) mod train;

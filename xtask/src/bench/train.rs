@@ -456,7 +456,7 @@ impl Bench<'_> {
 }
 
 /// The most memory that a process has had so far.
-fn peak_mb(status: &Path) -> Option<f64> {
+pub(super) fn peak_mb(status: &Path) -> Option<f64> {
     let text = fs::read_to_string(status).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -93,6 +93,18 @@ pub(crate) enum Command {
     Check(Box<Check>),
 
     /// Score rows with a trained model: answers, probabilities, decisions.
+    #[command(after_help = "Examples:
+  mpu-cli predict --model runs/items --data new.csv --out scored.csv
+  mpu-cli predict --model runs/items --data new.parquet --out scored.parquet --precision-target 0.95
+  mpu-cli predict --model runs/items --data new.csv --out - --target-priors estimate --threshold dent=0.9,scratch=0.8
+  mpu-cli predict --model runs/items --data new.csv --out review.csv --top 100
+  mpu-cli predict --model runs/items --data new.csv --out scored.jsonl --cost-matrix costs.csv
+
+A cost matrix as CSV (what an answer costs, a line for each truth):
+  truth,dent,scratch,unknown
+  dent,0,1,5
+  scratch,1,0,2
+  unknown,1,1,0")]
     Predict(Box<predict::Predict>),
 
     /// Judge a trained model, with or without true labels.

@@ -1,0 +1,302 @@
+//! `mpu-cli predict`: rows scored with a trained model, in memory that does not grow with them.
+
+mod costs;
+mod decision;
+mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod queue;
+mod rows;
+mod scorer;
+mod sink;
+mod summary;
+mod target;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use mpu_train::Decision;
+use rayon::prelude::*;
+
+use crate::args::predict::{OutputFormat, Predict};
+use crate::commands::Answer;
+use crate::console::{Interrupted, interrupts};
+use crate::run_folder::Model;
+
+use output::{Columns, Destination, KeyKind, Keys, Lines};
+use queue::Queues;
+use rows::{Block, Blocks};
+use scorer::{Place, Rule, Scored, Scorer};
+use sink::Sink;
+use summary::{Summary, Tally};
+
+pub(crate) fn run(args: &Predict) -> anyhow::Result<Answer> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads.unwrap_or(cores))
+        .build()
+        .context("starting threads")?;
+    pool.install(|| predict(args))
+}
+
+fn predict(args: &Predict) -> anyhow::Result<Answer> {
+    let started = Instant::now();
+    let interrupted = interrupts()?;
+    let format = match args.out_format {
+        Some(format) => format,
+        None => OutputFormat::of(&args.out)?,
+    };
+    Destination::check(&args.out, args.force)?;
+    let model = Model::open(&args.model)?;
+    let held_out = match args.precision_target {
+        Some(_) => model.held_out()?,
+        None => None,
+    };
+    let scorer = Scorer::new(model)?;
+    let decided = decision::decide(args, &scorer, held_out.as_ref())?;
+    // Begun before the work, so that a folder that cannot be written to is told at once.
+    let destination = Destination::open(&args.out, args.force)?;
+    let bar = bar();
+    let target = target::target(args, &scorer, interrupted, &bar)?;
+    if let Some(estimate) = &target.estimate {
+        bar.set_length(estimate.rows);
+    }
+    bar.set_message("scoring");
+    let job = Job {
+        args,
+        scorer: &scorer,
+        rule: Rule {
+            target: target.priors,
+            decision: decided.decision,
+        },
+        interrupted,
+        bar: &bar,
+    };
+    let done = match job.run(format, destination) {
+        // A reader that has seen enough (`| head`) is no error.
+        Err(error) if to_stdout(args) && is_broken_pipe(&error) => {
+            return Ok(Answer::good(String::new()));
+        }
+        done => done?,
+    };
+    bar.finish_and_clear();
+    let outside = done.tally.outside(&scorer);
+    let summary = Summary {
+        model: args.model.clone(),
+        data: args.data.clone(),
+        out: args.out.clone(),
+        rows: done.tally.rows(),
+        rows_written: done.written,
+        classes: done.tally.classes(&scorer),
+        decision: job.rule.decision.slug(),
+        thresholds: match &job.rule.decision {
+            Decision::Thresholds(thresholds) => Some(thresholds.as_slice().to_vec()),
+            _ => None,
+        },
+        precision: decided.precision,
+        target: args.target_priors.slug(),
+        priors: job
+            .rule
+            .target
+            .as_ref()
+            .unwrap_or(&scorer.pool)
+            .as_slice()
+            .to_vec(),
+        estimate: target.estimate,
+        outside_rows: done.outside_rows,
+        outside,
+        noticed: done.noticed,
+        seconds: started.elapsed().as_secs_f64(),
+    };
+    summary.warn();
+    let text = summary.describe(args.report.format)?;
+    if to_stdout(args) {
+        // Standard output is for the rows.
+        if tracing::enabled!(tracing::Level::WARN) {
+            eprint!("{text}");
+        }
+        return Ok(Answer::good(String::new()));
+    }
+    Ok(Answer::good(text))
+}
+
+/// One pass over the rows.
+struct Job<'a> {
+    args: &'a Predict,
+    scorer: &'a Scorer,
+    rule: Rule,
+    interrupted: &'a AtomicBool,
+    bar: &'a ProgressBar,
+}
+
+/// What a pass leaves behind.
+struct Done {
+    tally: Tally,
+    outside_rows: u64,
+    written: u64,
+    noticed: mpu_data::table::EncodeReport,
+}
+
+impl Job<'_> {
+    fn run(&self, format: OutputFormat, destination: Destination) -> anyhow::Result<Done> {
+        let (args, scorer) = (self.args, self.scorer);
+        let mut blocks = Blocks::open(&scorer.schema, args)?;
+        let first = blocks.next()?;
+        let first = first.with_context(|| no_rows(args))?;
+        let keys = if first.ids.is_some() {
+            KeyKind::Ids
+        } else {
+            KeyKind::Numbers
+        };
+        let columns = Columns::new(scorer, keys, args.top.is_some());
+        let mut sink = Sink::begin(columns, format, destination)?;
+        let mut queues = args
+            .top
+            .map(|most| Queues::new(scorer.observed().len(), most.get()));
+        let mut done = Done {
+            tally: Tally::new(scorer.names.len()),
+            outside_rows: 0,
+            written: 0,
+            noticed: blocks.report(),
+        };
+        let mut next = Some(first);
+        while let Some(block) = next {
+            stopped(self.interrupted)?;
+            self.block(&block, &mut sink, queues.as_mut(), &mut done)?;
+            self.bar.inc(block.n_rows as u64);
+            next = blocks.next()?;
+        }
+        if let Some(queues) = queues {
+            let queued = queues.into_queued();
+            let lines = Lines {
+                keys: match keys {
+                    KeyKind::Ids => Keys::Ids(&queued.ids),
+                    KeyKind::Numbers => Keys::Numbers(&queued.numbers),
+                },
+                queue: Some(&queued.places),
+                scored: &queued.scored,
+            };
+            let rendered = sink.render(&lines)?;
+            sink.write(&lines, &rendered, &args.out)?;
+            done.written = queued.numbers.len() as u64;
+        }
+        stopped(self.interrupted)?;
+        sink.finish(&args.out)?;
+        done.noticed = blocks.report();
+        Ok(done)
+    }
+
+    /// Scores a block part by part, on all threads, and hands the parts on in order.
+    fn block(
+        &self,
+        block: &Block,
+        sink: &mut Sink,
+        mut queues: Option<&mut Queues>,
+        done: &mut Done,
+    ) -> anyhow::Result<()> {
+        let parts = Part::of(block, self.scorer.part_rows(), self.scorer.schema.width());
+        let is_queued = queues.is_some();
+        let sink_ref = &*sink;
+        let scored: Vec<anyhow::Result<(Scored, Vec<u8>)>> = parts
+            .par_iter()
+            .map(|part| {
+                let place = Place {
+                    file: &self.args.data,
+                    number: &|row| part.numbers[row],
+                };
+                let scored = self.scorer.score(&self.rule, part.values, &place)?;
+                let rendered = if is_queued {
+                    Vec::new()
+                } else {
+                    sink_ref.render(&part.lines(&scored))?
+                };
+                Ok((scored, rendered))
+            })
+            .collect();
+        for (part, result) in parts.iter().zip(scored) {
+            let (scored, rendered) = result?;
+            done.tally.add(&scored);
+            done.outside_rows += scored.outside.iter().flatten().count() as u64;
+            let lines = part.lines(&scored);
+            if let Some(queues) = &mut queues {
+                queues.add(lines.keys, part.numbers[0], &scored);
+            } else {
+                sink.write(&lines, &rendered, &self.args.out)?;
+                done.written += scored.answers.len() as u64;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows of a block that one thread works on.
+struct Part<'a> {
+    values: &'a [f32],
+    ids: Option<&'a [String]>,
+    /// The numbers of the rows, counted from 1; there is one at least.
+    numbers: Vec<u64>,
+}
+
+impl<'a> Part<'a> {
+    fn of(block: &'a Block, part_rows: usize, width: usize) -> Vec<Self> {
+        let part = |start: usize| {
+            let end = (start + part_rows).min(block.n_rows);
+            let number = |row: usize| block.first_row + row as u64 + 1;
+            Self {
+                values: &block.values[start * width..end * width],
+                ids: block.ids.as_ref().map(|ids| &ids[start..end]),
+                numbers: (start..end).map(number).collect(),
+            }
+        };
+        (0..block.n_rows).step_by(part_rows).map(part).collect()
+    }
+
+    fn lines<'l>(&'l self, scored: &'l Scored) -> Lines<'l> {
+        Lines {
+            keys: match self.ids {
+                Some(ids) => Keys::Ids(ids),
+                None => Keys::Numbers(&self.numbers),
+            },
+            queue: None,
+            scored,
+        }
+    }
+}
+
+fn to_stdout(args: &Predict) -> bool {
+    args.out == std::path::Path::new("-")
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kinds = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    kinds
+        .map(std::io::Error::kind)
+        .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Ends the work once Ctrl-C was pressed.
+fn stopped(interrupted: &AtomicBool) -> anyhow::Result<()> {
+    if interrupted.load(Ordering::SeqCst) {
+        return Err(Interrupted("before the end: no output was written").into());
+    }
+    Ok(())
+}
+
+fn no_rows(args: &Predict) -> String {
+    format!("{}: there are no rows to score", args.data.display())
+}
+
+/// Rows so far; how many there will be is not known at first.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::no_length();
+    if let Ok(style) =
+        ProgressStyle::with_template("{spinner} {msg}: {human_pos} rows  {per_sec}  {elapsed}")
+    {
+        bar.set_style(style);
+    }
+    bar
+}

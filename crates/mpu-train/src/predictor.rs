@@ -1,0 +1,172 @@
+//! Scores of rows without a run: buffers that are built once, and any number of threads that ask.
+//!
+//! ```
+//! use mpu_data::{Seed, Stream};
+//! use mpu_models::{Init, ModelSpec, Params};
+//! use mpu_train::Predictor;
+//!
+//! let mut rng = Seed(1).stream(Stream::Init);
+//! let params = Params::init(&ModelSpec::mlp5(2, 3), Init::KaimingNormal, &mut rng)?;
+//! let predictor = Predictor::new(params)?;
+//! let scores = predictor.scores(&[0.5, -1.0, 2.0, 0.0])?;
+//! assert_eq!(scores.len(), 2 * 3);
+//! // A row has the same scores whoever stands beside it.
+//! assert_eq!(predictor.scores(&[2.0, 0.0])?, scores[3..]);
+//! # Ok::<(), mpu_train::Error>(())
+//! ```
+
+use std::sync::{Mutex, PoisonError};
+
+use mpu_models::fused::Workspace;
+use mpu_models::{ModelSpec, Params, Threads};
+
+use crate::error::{Error, Result};
+
+/// A trained network on the CPU, ready to score rows from many threads at once.
+///
+/// Every call works on the caller's thread; to use several, share the predictor and cut the rows into parts.
+/// The scores of a row do not depend on the rows beside it nor on where parts begin, to the last bit:
+/// rows go through the network in batches of one size, the last one filled up.
+#[derive(Debug)]
+pub struct Predictor {
+    params: Params,
+    batch_rows: usize,
+    /// Buffers that nobody uses at present.
+    spare: Mutex<Vec<Buffers>>,
+}
+
+#[derive(Debug)]
+struct Buffers {
+    workspace: Workspace,
+    /// The last, incomplete batch and its scores.
+    rows: Vec<f32>,
+    scores: Vec<f32>,
+}
+
+impl Predictor {
+    /// Takes the parameters of a network.
+    pub fn new(params: Params) -> Result<Self> {
+        params.spec().check()?;
+        let batch_rows = match params.spec() {
+            ModelSpec::Mlp(_) => 256,
+            ModelSpec::ResNet(_) => 16,
+        };
+        Ok(Self {
+            params,
+            batch_rows,
+            spare: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The network's parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// How many rows go through the network at once: parts of a multiple of it waste nothing.
+    pub fn batch_rows(&self) -> usize {
+        self.batch_rows
+    }
+
+    /// The scores of scaled rows in evaluation mode, `k` to a row.
+    pub fn scores(&self, rows: &[f32]) -> Result<Vec<f32>> {
+        let (inputs, outputs) = (self.params.spec().inputs(), self.params.spec().outputs());
+        if !rows.len().is_multiple_of(inputs) {
+            return Err(Error::Mismatch {
+                what: "length of a block of rows",
+                found: rows.len().to_string(),
+                needed: format!("a multiple of the model's {inputs} inputs is needed"),
+            });
+        }
+        let mut scores = vec![0.0; rows.len() / inputs * outputs];
+        let n_whole = rows.len() / inputs / self.batch_rows * self.batch_rows;
+        let (whole, rest) = rows.split_at(n_whole * inputs);
+        let (whole_scores, rest_scores) = scores.split_at_mut(n_whole * outputs);
+        let mut buffers = self.take()?;
+        let Buffers {
+            workspace,
+            rows: last,
+            scores: last_scores,
+        } = &mut buffers;
+        workspace.predict(&self.params, whole, whole_scores)?;
+        if !rest.is_empty() {
+            last[..rest.len()].copy_from_slice(rest);
+            last[rest.len()..].fill(0.0);
+            workspace.predict(&self.params, last, last_scores)?;
+            rest_scores.copy_from_slice(&last_scores[..rest_scores.len()]);
+        }
+        self.spare().push(buffers);
+        Ok(scores)
+    }
+
+    fn take(&self) -> Result<Buffers> {
+        if let Some(buffers) = self.spare().pop() {
+            return Ok(buffers);
+        }
+        let (spec, n) = (self.params.spec(), self.batch_rows);
+        Ok(Buffers {
+            workspace: Workspace::new(spec, n, Threads::ONE)?,
+            rows: vec![0.0; n * spec.inputs()],
+            scores: vec![0.0; n * spec.outputs()],
+        })
+    }
+
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Buffers>> {
+        // A list of buffers is whole whenever it can be locked.
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mpu_data::{Seed, Stream};
+    use mpu_models::Init;
+    use rayon::prelude::*;
+
+    use super::*;
+    use crate::engine::Engine;
+    use crate::testing::Draws;
+
+    fn predictor(spec: &ModelSpec) -> Predictor {
+        let mut rng = Seed(3).stream(Stream::Init);
+        Predictor::new(Params::init(spec, Init::KaimingNormal, &mut rng).unwrap()).unwrap()
+    }
+
+    fn rows(n: usize) -> Vec<f32> {
+        let mut draws = Draws(5);
+        (0..n)
+            .map(|_| (draws.uniform() * 4.0 - 2.0) as f32)
+            .collect()
+    }
+
+    #[test]
+    fn scores_are_those_of_the_engine() {
+        let spec = ModelSpec::mlp5(7, 4);
+        let (predictor, rows) = (predictor(&spec), rows(300 * 7));
+        let params = predictor.params();
+        let mut engine = Engine::new(&spec, params, 300, None, Threads::ONE).unwrap();
+        let wanted = engine.predict(params, &rows).unwrap();
+        let found = predictor.scores(&rows).unwrap();
+        assert_eq!(found.len(), wanted.len());
+        for (found, wanted) in found.iter().zip(&wanted) {
+            assert!((found - wanted).abs() < 1e-4, "{found} {wanted}");
+        }
+    }
+
+    #[test]
+    fn a_row_scores_the_same_bits_in_any_company_and_thread() {
+        let spec = ModelSpec::mlp5(7, 4);
+        let (predictor, rows) = (predictor(&spec), rows(520 * 7));
+        let whole = predictor.scores(&rows).unwrap();
+        for part in [33, 255, 256, 500] {
+            let parts: Vec<Vec<f32>> = rows
+                .par_chunks(part * 7)
+                .map(|rows| predictor.scores(rows).unwrap())
+                .collect();
+            assert_eq!(parts.concat(), whole, "parts of {part}");
+        }
+        assert_eq!(predictor.scores(&rows[..7]).unwrap(), whole[..4]);
+        assert!(predictor.scores(&[]).unwrap().is_empty());
+        assert!(predictor.scores(&rows[..8]).is_err());
+    }
+}

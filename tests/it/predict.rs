@@ -1,0 +1,336 @@
+//! `mpu-cli predict`: every output, every decision, and what goes wrong.
+
+mod decisions;
+mod faults;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::OnceLock;
+
+use crate::support::{mpu_cli, stderr, stdout};
+
+/// Rows of three kinds as CSV: dents are heavy, scratches long, the rest neither; one in four of the first two
+/// is labelled if `labelled`, and some cells are blank.
+fn items(rows: usize, labelled: bool, seed: u64) -> String {
+    let mut state = seed;
+    let mut uniform = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / f64::from(1 << 24)
+    };
+    let mut text = "id,weight,length,colour".to_owned();
+    text += if labelled { ",kind\n" } else { "\n" };
+    for row in 0..rows {
+        let draw = uniform();
+        let kind = if draw < 0.3 {
+            "dent"
+        } else if draw < 0.5 {
+            "scratch"
+        } else {
+            ""
+        };
+        let of = |wanted: &str| if kind == wanted { 3.0 } else { 0.0 };
+        let weight = of("dent") + uniform() + uniform();
+        let length = of("scratch") + uniform() + uniform();
+        let colour = ["red", "blue", "dark, matt"][(uniform() * 3.0) as usize];
+        let _ = write!(text, "item-{row},");
+        if uniform() > 0.05 {
+            let _ = write!(text, "{weight:.3}");
+        }
+        let _ = write!(text, ",{length:.3},");
+        if uniform() > 0.05 {
+            let _ = write!(text, "\"{colour}\"");
+        }
+        let label = if uniform() < 0.25 { kind } else { "" };
+        if labelled {
+            let _ = write!(text, ",{label}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A model trained once for all tests.
+fn model() -> &'static Path {
+    static MODEL: OnceLock<PathBuf> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("predict");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let data = folder.join("items.csv");
+        std::fs::write(&data, items(1500, true, 1)).unwrap();
+        let run = folder.join("run");
+        let output = mpu_cli(&[
+            "train",
+            "--quiet",
+            "--data",
+            path(&data),
+            "--label-column",
+            "kind",
+            "--id-column",
+            "id",
+            "--priors",
+            "dent=0.27,scratch=0.16",
+            "--method",
+            "csmpu-exact-nn",
+            "--set",
+            "model={kind=\"mlp\", hidden=[16]}",
+            "--epochs",
+            "12",
+            "--out",
+            path(&run),
+        ]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        run
+    })
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A folder with rows to score.
+struct Work {
+    dir: tempfile::TempDir,
+}
+
+impl Work {
+    fn new(rows: usize) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("new.csv"), items(rows, false, 2)).unwrap();
+        Self { dir }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn predict(&self, data: &str, out: &str, more: &[&str]) -> Output {
+        let (data, out) = (
+            self.file(data),
+            if out == "-" {
+                "-".into()
+            } else {
+                self.file(out)
+            },
+        );
+        let mut args = vec!["predict", "--model", path(model()), "--data", path(&data)];
+        args.extend(["--out", path(&out)]);
+        args.extend(more);
+        mpu_cli(&args)
+    }
+
+    /// Scores `new.csv` and reads the table back.
+    fn scored(&self, out: &str, more: &[&str]) -> Vec<Row> {
+        let output = self.predict("new.csv", out, more);
+        assert!(output.status.success(), "{}", stderr(&output));
+        csv_rows(&std::fs::read(self.file(out)).unwrap())
+    }
+}
+
+type Row = BTreeMap<String, String>;
+
+fn csv_rows(bytes: &[u8]) -> Vec<Row> {
+    let mut reader = csv::Reader::from_reader(bytes);
+    let names: Vec<String> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
+    let row = |record: csv::StringRecord| {
+        let cells = record.iter().map(str::to_owned).collect::<Vec<_>>();
+        names.iter().cloned().zip(cells).collect()
+    };
+    reader
+        .records()
+        .map(|record| row(record.unwrap()))
+        .collect()
+}
+
+fn jsonl_rows(text: &str) -> Vec<Row> {
+    let cell = |value: &serde_json::Value| match value {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Number(number) if number.is_f64() => {
+            format!("{:?}", number.as_f64().unwrap() as f32)
+        }
+        other => other.to_string(),
+    };
+    let row = |line: &str| {
+        let object: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(line).unwrap();
+        object
+            .iter()
+            .map(|(name, value)| (name.clone(), cell(value)))
+            .collect()
+    };
+    text.lines().map(row).collect()
+}
+
+#[cfg(feature = "parquet")]
+fn parquet_rows(path: &Path) -> Vec<Row> {
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use parquet::record::Field;
+
+    let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let cell = |field: &Field| match field {
+        Field::Null => String::new(),
+        Field::Str(text) => text.clone(),
+        Field::Float(number) => format!("{number:?}"),
+        Field::Long(number) => number.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let rows = reader.get_row_iter(None).unwrap();
+    rows.map(|row| {
+        let row = row.unwrap();
+        let cells = row.get_column_iter();
+        cells
+            .map(|(name, field)| (name.clone(), cell(field)))
+            .collect()
+    })
+    .collect()
+}
+
+fn number(row: &Row, column: &str) -> f64 {
+    row[column].parse().unwrap()
+}
+
+const CLASSES: [&str; 3] = ["dent", "scratch", "unknown"];
+
+fn probabilities(row: &Row) -> [f64; 3] {
+    CLASSES.map(|class| number(row, &format!("probability:{class}")))
+}
+
+fn best(p: &[f64]) -> usize {
+    (0..p.len()).fold(0, |best, j| if p[j] > p[best] { j } else { best })
+}
+
+#[test]
+fn every_output_has_the_same_rows_and_numbers() {
+    let work = Work::new(400);
+    let rows = work.scored("scored.csv", &[]);
+    assert_eq!(rows.len(), 400);
+    let header = std::fs::read_to_string(work.file("scored.csv")).unwrap();
+    assert_eq!(
+        header.lines().next().unwrap(),
+        "id,answer,score:dent,score:scratch,score:unknown,probability:dent,probability:scratch,probability:unknown,margin,outside"
+    );
+    let mut answers = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        assert_eq!(row["id"], format!("item-{at}"));
+        let p = probabilities(row);
+        assert!(p.iter().all(|p| (0.0..=1.0).contains(p)), "{row:?}");
+        assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{row:?}");
+        assert_eq!(row["answer"], CLASSES[best(&p)]);
+        let mut sorted = p;
+        sorted.sort_by(f64::total_cmp);
+        assert!((number(row, "margin") - (sorted[2] - sorted[1])).abs() < 1e-6);
+        *answers.entry(row["answer"].clone()).or_insert(0u64) += 1;
+    }
+    assert!(
+        CLASSES.iter().all(|class| answers[*class] > 20),
+        "{answers:?}"
+    );
+
+    let output = work.predict("new.csv", "scored.jsonl", &["--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read_to_string(work.file("scored.jsonl")).unwrap();
+    assert_eq!(jsonl_rows(&text), rows);
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(
+        (&summary["rows"], &summary["rows_written"]),
+        (&400.into(), &400.into())
+    );
+    for (class, name) in CLASSES.iter().enumerate() {
+        assert_eq!(summary["classes"][class]["class"], *name);
+        assert_eq!(summary["classes"][class]["answers"], answers[*name]);
+    }
+    assert!(summary["noticed"]["imputed"]["weight"].as_u64().unwrap() > 5);
+    assert!(summary["noticed"]["imputed"]["colour"].as_u64().unwrap() > 5);
+
+    let output = work.predict("new.csv", "-", &[]);
+    assert!(output.status.success() && stderr(&output).contains("answered dent"));
+    assert_eq!(
+        output.stdout,
+        std::fs::read(work.file("scored.csv")).unwrap()
+    );
+    let output = work.predict("new.csv", "-", &["--out-format", "jsonl", "--quiet"]);
+    assert_eq!((stdout(&output), stderr(&output)), (text, String::new()));
+
+    #[cfg(feature = "parquet")]
+    {
+        let output = work.predict("new.csv", "scored.parquet", &["--threads", "1"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(parquet_rows(&work.file("scored.parquet")), rows);
+    }
+    let left = std::fs::read_dir(work.dir.path()).unwrap().count();
+    assert_eq!(
+        left,
+        if cfg!(feature = "parquet") { 4 } else { 3 },
+        "nothing else is left"
+    );
+}
+
+#[test]
+fn a_row_scores_the_same_in_a_small_file_and_a_large_one() {
+    let work = Work::new(20_000);
+    let large = work.scored("large.csv", &["--threads", "2"]);
+    assert_eq!(large.len(), 20_000);
+    assert_eq!(large, work.scored("again.csv", &["--threads", "1"]));
+    let text = std::fs::read_to_string(work.file("new.csv")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for (name, rows) in [("one", 17_000..17_001), ("some", 300..700)] {
+        let part = [&lines[..1], &lines[rows.start + 1..=rows.end]]
+            .concat()
+            .join("\n");
+        std::fs::write(work.file("part.csv"), part).unwrap();
+        let out = format!("{name}.csv");
+        let output = work.predict("part.csv", &out, &[]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(
+            csv_rows(&std::fs::read(work.file(&out)).unwrap()),
+            large[rows]
+        );
+    }
+}
+
+#[test]
+fn rows_without_ids_are_numbered_and_odd_values_are_told() {
+    let work = Work::new(1);
+    let text = "weight,length,colour\n0.5,1.0,red\n900.0,1.0,red\n0.5,1.0,green\n";
+    std::fs::write(work.file("plain.csv"), text).unwrap();
+    let output = work.predict("plain.csv", "scored.csv", &["--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rows = csv_rows(&std::fs::read(work.file("scored.csv")).unwrap());
+    let outside: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|row| (row["row"].as_str(), row["outside"].as_str()))
+        .collect();
+    assert_eq!(outside, [("1", ""), ("2", "weight"), ("3", "")]);
+    let message = stderr(&output);
+    assert!(
+        message.contains("range of `weight`") && message.contains("green"),
+        "{message}"
+    );
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(summary["outside_rows"], 1);
+    assert_eq!(summary["outside"][0]["feature"], "weight");
+    assert_eq!(summary["noticed"]["unseen"][0]["rows"], 1);
+}
+
+/// A copy of the model with another card.
+fn copy_model(to: &Path, change: impl Fn(&mut serde_json::Value)) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(model()).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+    let card = std::fs::read(to.join("model.json")).unwrap();
+    let mut card = serde_json::from_slice(&card).unwrap();
+    change(&mut card);
+    std::fs::write(to.join("model.json"), card.to_string()).unwrap();
+}

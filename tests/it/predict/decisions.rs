@@ -1,0 +1,192 @@
+//! Thresholds, precision, costs, queues and class shares, checked on the tables they make.
+
+use super::*;
+
+#[test]
+fn thresholds_decide_and_precision_finds_them() {
+    let work = Work::new(600);
+    let check = |rows: &[Row], thresholds: [Option<f64>; 2]| {
+        let mut refused = 0;
+        for row in rows {
+            let p = probabilities(row);
+            let top = best(&p[..2]);
+            let accepted = thresholds[top].is_some_and(|t| p[top] >= t);
+            let answer = CLASSES[if accepted { top } else { 2 }];
+            assert_eq!(row["answer"], answer, "{row:?}");
+            refused += usize::from(!accepted && p[top] > p[2]);
+        }
+        refused
+    };
+    let one = work.scored("one.csv", &["--threshold", "0.9"]);
+    assert!(check(&one, [Some(0.9), Some(0.9)]) > 0, "some are refused");
+    let each = work.scored("each.csv", &["--threshold", "scratch=0.2,dent=0.95"]);
+    check(&each, [Some(0.95), Some(0.2)]);
+
+    let more = [
+        "--precision-target",
+        "dent=0.8,scratch=1",
+        "--format",
+        "json",
+    ];
+    let output = work.predict("new.csv", "precise.csv", &more);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let message = stderr(&output);
+    assert!(
+        message.contains("class dent") && message.contains("class scratch"),
+        "{message}"
+    );
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let found = [0, 1].map(|class| summary["thresholds"][class].as_f64());
+    assert!(found[0].is_some(), "{summary}");
+    check(
+        &csv_rows(&std::fs::read(work.file("precise.csv")).unwrap()),
+        found,
+    );
+
+    // A prior so small that no precision can be reached.
+    let poor = work.file("poor");
+    copy_model(&poor, |card| {
+        card["priors"] = serde_json::json!([1e-6, 1e-6, 0.999_998]);
+    });
+    let (data, out) = (work.file("new.csv"), work.file("none.csv"));
+    let output = mpu_cli(&[
+        "predict",
+        "--model",
+        path(&poor),
+        "--data",
+        path(&data),
+        "--out",
+        path(&out),
+        "--precision-target",
+        "0.9",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("precision 0.9 is out of reach"),
+        "{}",
+        stderr(&output)
+    );
+    check(&csv_rows(&std::fs::read(&out).unwrap()), [None, None]);
+}
+
+#[test]
+fn costs_decide_by_what_is_cheapest() {
+    let work = Work::new(500);
+    let costs = [[0.0, 1.0, 9.0], [2.0, 0.0, 1.0], [1.0, 3.0, 0.0]];
+    let csv = "truth,dent,scratch,unknown\ndent,0,1,9\nscratch,2,0,1\nunknown,1,3,0\n";
+    std::fs::write(work.file("costs.csv"), csv).unwrap();
+    let toml = "[dent]\nscratch = 1\nunknown = 9\n[scratch]\ndent = 2\nunknown = 1\n[unknown]\ndent = 1\nscratch = 3\n";
+    std::fs::write(work.file("costs.toml"), toml).unwrap();
+    let file = |name: &str| work.file(name).display().to_string();
+    let rows = work.scored("by-csv.csv", &["--cost-matrix", &file("costs.csv")]);
+    assert_eq!(
+        rows,
+        work.scored("by-toml.csv", &["--cost-matrix", &file("costs.toml")])
+    );
+    let mut moved = 0;
+    for row in &rows {
+        let p = probabilities(row);
+        let expected = |answer: usize| -> f64 { (0..3).map(|y| p[y] * costs[y][answer]).sum() };
+        let spent = [0, 1, 2].map(expected);
+        let answer = CLASSES
+            .iter()
+            .position(|class| *class == row["answer"])
+            .unwrap();
+        assert!(
+            spent.iter().all(|cost| spent[answer] <= cost + 1e-9),
+            "{row:?}"
+        );
+        moved += usize::from(answer != best(&p));
+    }
+    assert!(moved > 0, "costs change some answers");
+    std::fs::write(work.file("costs.csv"), csv.replace("2,0,1", "2,0,-1")).unwrap();
+    let output = work.predict("new.csv", "bad.csv", &["--cost-matrix", &file("costs.csv")]);
+    assert_eq!(output.status.code(), Some(2));
+    for word in ["costs.csv", "line 3", "`unknown`", "`-1`"] {
+        assert!(stderr(&output).contains(word), "{}", stderr(&output));
+    }
+    assert!(!work.file("bad.csv").exists());
+}
+
+#[test]
+fn a_queue_holds_the_most_probable_rows_of_each_class() {
+    let work = Work::new(700);
+    let all = work.scored("all.csv", &[]);
+    let queue = work.scored("queue.csv", &["--top", "25"]);
+    assert_eq!(queue.len(), 50);
+    for (class, name) in CLASSES[..2].iter().enumerate() {
+        let column = format!("probability:{name}");
+        let mut best: Vec<&Row> = all.iter().collect();
+        best.sort_by(|a, b| number(b, &column).total_cmp(&number(a, &column)));
+        for (rank, (row, wanted)) in queue[25 * class..].iter().zip(&best[..25]).enumerate() {
+            assert_eq!(
+                (row["queue"].as_str(), number(row, "rank")),
+                (*name, rank as f64 + 1.0)
+            );
+            assert_eq!(row["id"], wanted["id"]);
+            assert_eq!(row[&column], wanted[&column]);
+        }
+    }
+    let output = work.predict("new.csv", "queue.jsonl", &["--top", "25"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read_to_string(work.file("queue.jsonl")).unwrap();
+    assert_eq!(jsonl_rows(&text), queue);
+    #[cfg(feature = "parquet")]
+    {
+        assert!(
+            work.predict("new.csv", "queue.parquet", &["--top", "25"])
+                .status
+                .success()
+        );
+        assert_eq!(parquet_rows(&work.file("queue.parquet")), queue);
+    }
+}
+
+#[test]
+fn probabilities_follow_the_shares_of_the_rows_to_score() {
+    let work = Work::new(800);
+    let pool = [0.27, 0.16, 0.57];
+    let plain = work.scored("pool.csv", &[]);
+    let check = |rows: &[Row], target: [f64; 3]| {
+        for (row, plain) in rows.iter().zip(&plain) {
+            let p = probabilities(plain);
+            let weights = [0, 1, 2].map(|y| p[y] * target[y] / pool[y]);
+            let sum: f64 = weights.iter().sum();
+            for (found, weight) in probabilities(row).iter().zip(weights) {
+                assert!((found - weight / sum).abs() < 1e-5, "{row:?} {plain:?}");
+            }
+        }
+    };
+    check(
+        &work.scored("flat.csv", &["--target-priors", "uniform"]),
+        [1.0 / 3.0; 3],
+    );
+    let given = work.scored("given.csv", &["--target-priors", "scratch=0.1,dent=0.6"]);
+    check(&given, [0.6, 0.1, 0.3]);
+
+    // Only heavy rows: their share is found to be large.
+    let text = std::fs::read_to_string(work.file("new.csv")).unwrap();
+    let heavy = |line: &&str| {
+        let weight = line.split(',').nth(1).unwrap();
+        weight == "weight" || weight.parse::<f64>().is_ok_and(|weight| weight > 2.5)
+    };
+    let heavy = text.lines().filter(heavy).collect::<Vec<_>>().join("\n");
+    std::fs::write(work.file("heavy.csv"), heavy).unwrap();
+    let more = ["--target-priors", "estimate", "--format", "json"];
+    let output = work.predict("heavy.csv", "estimate.csv", &more);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("estimated priors"),
+        "{}",
+        stderr(&output)
+    );
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert!(summary["priors"][0].as_f64().unwrap() > 0.9, "{summary}");
+    assert_eq!(summary["estimate"]["sampled_rows"], summary["rows"]);
+    let rows = csv_rows(&std::fs::read(work.file("estimate.csv")).unwrap());
+    let mean = rows.iter().map(|row| probabilities(row)[0]).sum::<f64>() / rows.len() as f64;
+    assert!(
+        (mean - summary["priors"][0].as_f64().unwrap()).abs() < 1e-3,
+        "a fixed point"
+    );
+}

@@ -1,0 +1,247 @@
+//! Scoring a large CSV: `mpu-cli predict` beside scikit-learn, from file to file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::csv::write_table;
+use super::train::peak_mb;
+use super::{machine, median, number, output, python_with};
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Predict {
+    /// Rows of the table.
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: usize,
+    /// Columns of numbers.
+    #[arg(long, default_value_t = 50)]
+    columns: usize,
+    /// Rounds; ours and the peer take turns.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+}
+
+/// Rows that both models are trained on; how well does not matter here.
+const TRAIN_ROWS: usize = 20_000;
+
+/// A network of the same size; its training is not measured.
+const FIT: &str = "import pickle, sys
+import pandas
+from sklearn.neural_network import MLPClassifier
+table = pandas.read_csv(sys.argv[1], keep_default_na=False)
+names = [name for name in table.columns if name != 'label']
+model = MLPClassifier(hidden_layer_sizes=(100,), max_iter=2, random_state=1)
+model.fit(table[names].to_numpy('float64'), table['label'])
+pickle.dump((names, model), open(sys.argv[2], 'wb'))
+";
+
+/// The clock starts after the imports, unlike ours, which has the whole process.
+const PEER: &str = "import pickle, sys, time
+import pandas
+import sklearn.neural_network
+names, model = pickle.load(open(sys.argv[2], 'rb'))
+start = time.perf_counter()
+table = pandas.read_csv(sys.argv[1], usecols=names)
+p = model.predict_proba(table[names].to_numpy())
+scored = pandas.DataFrame(p, columns=['probability:' + (c or 'unknown') for c in model.classes_])
+scored.insert(0, 'answer', model.classes_[p.argmax(axis=1)])
+scored.to_csv(sys.argv[3])
+print('seconds', time.perf_counter() - start)
+print('rows', len(scored))
+";
+
+pub(crate) fn run(root: &Path, args: &Predict) -> Result<()> {
+    ensure!(
+        args.rows > 0 && args.columns > 0 && args.rounds > 0,
+        "rows, columns and rounds must be at least 1"
+    );
+    let folder = root.join("target").join("bench");
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let table = |rows: usize| -> Result<PathBuf> {
+        let path = folder.join(format!("{rows}x{}.csv", args.columns));
+        if !path.exists() {
+            eprintln!("writing {}", path.display());
+            write_table(&path, rows, args.columns)?;
+        }
+        Ok(path)
+    };
+    let (large, tenth, train) = (
+        table(args.rows)?,
+        table(args.rows.div_ceil(10))?,
+        table(TRAIN_ROWS)?,
+    );
+    eprintln!("building mpu-cli");
+    let build = [
+        "build",
+        "--release",
+        "--package",
+        "mpu-cli",
+        "--bin",
+        "mpu-cli",
+    ];
+    output(
+        Command::new("cargo")
+            .args(build)
+            .current_dir(root)
+            .env("CARGO_TARGET_DIR", root.join("target")),
+    )?;
+    let ours = Ours::train(root, &folder, &train)?;
+    let peer = match Peer::fit(&folder, &train) {
+        Ok(peer) => Some(peer),
+        Err(error) => {
+            eprintln!("no scikit-learn to compare with: {error:#}");
+            None
+        }
+    };
+    let (mut ratios, mut peaks, mut small_peaks) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 1..=args.rounds {
+        eprintln!("round {round} of {}", args.rounds);
+        let (seconds, peak) = ours.predict(&large, args.rows)?;
+        peaks.extend(peak);
+        small_peaks.extend(ours.predict(&tenth, args.rows.div_ceil(10))?.1);
+        if let Some(peer) = &peer {
+            ratios.push(peer.predict(&large, args.rows)? / seconds);
+        }
+    }
+    println!(
+        "machine: {}; {} rows x {} columns, network of 100 hidden units, {} rounds, medians",
+        machine(),
+        args.rows,
+        args.columns,
+        args.rounds
+    );
+    if ratios.is_empty() {
+        println!("rows/s: nothing to compare with here");
+    } else {
+        println!(
+            "rows/s: {:.2} x scikit-learn with pandas, CSV to CSV (bar: 3)",
+            median(&mut ratios)
+        );
+    }
+    if peaks.is_empty() {
+        println!("peak memory: this system does not tell it");
+    } else {
+        let (large, small) = (median(&mut peaks), median(&mut small_peaks));
+        println!(
+            "peak memory: {small:.0} MB for {} rows, {large:.0} MB for {} rows ({:.2} x)",
+            args.rows.div_ceil(10),
+            args.rows,
+            large / small
+        );
+    }
+    Ok(())
+}
+
+/// Our program and its model.
+struct Ours {
+    program: PathBuf,
+    model: PathBuf,
+    out: PathBuf,
+}
+
+impl Ours {
+    fn train(root: &Path, folder: &Path, train: &Path) -> Result<Self> {
+        let ours = Self {
+            program: root.join("target/release/mpu-cli"),
+            model: folder.join("predict-model"),
+            out: folder.join("scored-ours.csv"),
+        };
+        if ours.model.exists() {
+            fs::remove_dir_all(&ours.model)
+                .with_context(|| format!("removing {}", ours.model.display()))?;
+        }
+        let settings = [
+            "--priors",
+            "a=0.2,b=0.2",
+            "--method",
+            "csmpu-exact-nn",
+            "--epochs",
+            "2",
+            "--set",
+            "model={kind=\"mlp\", hidden=[100]}",
+            "--quiet",
+            "--out",
+        ];
+        output(
+            Command::new(&ours.program)
+                .arg("train")
+                .arg("--data")
+                .arg(train)
+                .args(settings)
+                .arg(&ours.model),
+        )?;
+        Ok(ours)
+    }
+
+    /// Seconds of the whole process and its peak memory, where the system tells it.
+    fn predict(&self, table: &Path, rows: usize) -> Result<(f64, Option<f64>)> {
+        let started = Instant::now();
+        let mut child = Command::new(&self.program)
+            .arg("predict")
+            .arg("--model")
+            .arg(&self.model)
+            .arg("--data")
+            .arg(table)
+            .arg("--out")
+            .arg(&self.out)
+            .args(["--force", "--quiet", "--format", "json"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("starting mpu-cli")?;
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let mut peak = None;
+        while child.try_wait()?.is_none() {
+            peak = peak_mb(&status).or(peak);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        let done = child.wait_with_output()?;
+        ensure!(done.status.success(), "mpu-cli predict failed");
+        let summary: serde_json::Value = serde_json::from_slice(&done.stdout)?;
+        ensure!(summary["rows"] == rows, "our program lost rows");
+        Ok((seconds, peak))
+    }
+}
+
+/// scikit-learn and its model.
+struct Peer {
+    python: PathBuf,
+    model: PathBuf,
+    out: PathBuf,
+}
+
+impl Peer {
+    fn fit(folder: &Path, train: &Path) -> Result<Self> {
+        let peer = Self {
+            python: python_with(folder, &["pandas", "scikit-learn"])?,
+            model: folder.join("predict-model.pickle"),
+            out: folder.join("scored-theirs.csv"),
+        };
+        output(
+            Command::new(&peer.python)
+                .args(["-W", "ignore", "-c", FIT])
+                .arg(train)
+                .arg(&peer.model),
+        )?;
+        Ok(peer)
+    }
+
+    fn predict(&self, table: &Path, rows: usize) -> Result<f64> {
+        let text = output(
+            Command::new(&self.python)
+                .args(["-W", "ignore", "-c", PEER])
+                .arg(table)
+                .arg(&self.model)
+                .arg(&self.out),
+        )?;
+        ensure!(
+            number(&text, "rows")? as usize == rows,
+            "the peer lost rows"
+        );
+        number(&text, "seconds")
+    }
+}
