@@ -241,16 +241,13 @@ impl OwnRows {
         }
         let mut names = table.class_names.clone();
         names.push(NEGATIVE.to_owned());
-        let mut digest = String::new();
-        for row in &held {
-            digest += &format!("{row} ");
-        }
+        let digest: Vec<String> = held.iter().map(usize::to_string).collect();
         Ok(Prepared {
             model: config.architecture(table.features.shape(), classes.get())?,
             facts: Facts {
                 dataset: config.data.name(),
                 class_names: names,
-                split_digest: sha256(digest.as_bytes()),
+                split_digest: sha256(digest.join(" ").as_bytes()),
                 mark: None,
                 schema: Some(table.schema.clone()),
                 check: Some(table.check.clone()),

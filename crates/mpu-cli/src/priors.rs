@@ -28,9 +28,10 @@ pub(crate) fn margins(sample: &Sample, classes: ClassCount, seed: Seed) -> anyho
     let interrupted = interrupts()?;
     let step = || {
         bar.inc(1);
-        match interrupted.load(Ordering::SeqCst) {
-            true => Control::Stop,
-            false => Control::Continue,
+        if interrupted.load(Ordering::SeqCst) {
+            Control::Stop
+        } else {
+            Control::Continue
         }
     };
     // Features of one size, whatever the run that follows does with them.

@@ -225,7 +225,7 @@ impl Worker<'_> {
         let test = prepared.problem.test().context("no test rows")?;
         let threads = self.engine.threads;
         let scores = prepared
-            .run(config, lr, threads)?
+            .run(config, lr, threads)
             .predict(params, test.features.values())?;
         let column = |value: fn(&mpu_train::EpochMetrics) -> f64| -> Vec<f64> {
             history.iter().map(|m| round(value(m))).collect()
@@ -285,7 +285,7 @@ impl Worker<'_> {
             .filter(|&row| train.labels[row] != MpuLabel::Unlabeled)
             .collect();
         let scores = prepared
-            .run(config, lr, self.engine.threads)?
+            .run(config, lr, self.engine.threads)
             .predict(outcome.params(), train.features.select(&rows).values())?;
         let mut margins = vec![Vec::new(); classes.n_observed()];
         for (&row, scores) in rows.iter().zip(scores.chunks(classes.get())) {

@@ -113,26 +113,21 @@ impl Prepared {
     }
 
     /// The run of a configuration at one learning rate.
-    pub(crate) fn run<D>(
-        &self,
-        config: &RunConfig<D>,
-        lr: f64,
-        threads: usize,
-    ) -> anyhow::Result<Run> {
+    pub(crate) fn run<D>(&self, config: &RunConfig<D>, lr: f64, threads: usize) -> Run {
         let mut estimator = Estimator::new(config.method, config.loss, self.priors.clone());
         if let Some(placement) = config.placement {
             estimator = estimator.with_placement(placement);
         }
         let mut settings = config.train.clone();
         settings.lr = lr;
-        Ok(Run {
+        Run {
             model: self.model.clone(),
             estimator,
             settings,
             seed: Seed(config.seed),
             device: config.device,
             threads: Threads::new(threads),
-        })
+        }
     }
 
     /// Trains at one learning rate, from a state that was kept if there is one.
@@ -144,7 +139,7 @@ impl Prepared {
         resume: Option<State>,
         observer: &mut O,
     ) -> anyhow::Result<Outcome> {
-        self.run(config, lr, threads)?
+        self.run(config, lr, threads)
             .train(&self.problem, resume, observer)
             .map_err(|error| match error {
                 RunError::Run(error) => anyhow::Error::from(error),

@@ -175,8 +175,9 @@ pub(crate) fn csmpu_st(priors: &Priors) -> Combination {
 pub(crate) fn weighted_targets(targets: &[f64], n_classes: usize) -> Vec<f64> {
     let mut weighted = targets.to_vec();
     for row in weighted.chunks_mut(n_classes) {
-        let observed = &mut row[..n_classes - 1];
-        observed.iter_mut().for_each(|t| *t *= 1.0 - LABELED_SHARE);
+        for target in &mut row[..n_classes - 1] {
+            *target *= 1.0 - LABELED_SHARE;
+        }
     }
     weighted
 }

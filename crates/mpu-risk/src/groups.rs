@@ -92,7 +92,7 @@ impl Groups {
         }
         for row in targets.chunks(k) {
             let sum: f64 = row.iter().sum();
-            if (sum - 1.0).abs() > 1e-3 || row.iter().any(|t| !(*t >= 0.0)) {
+            if (sum - 1.0).abs() > 1e-3 || !row.iter().all(|t| *t >= 0.0) {
                 return Err(Error::OutOfRange {
                     what: "the sum of a row's targets",
                     value: sum,

@@ -65,15 +65,15 @@ impl CaseControl {
         gradient: &mut [f64],
     ) {
         if self.odds[class] > 0.0 {
-            self.add_shares(scores, |j| self.weight(j), weight, gradient);
+            add_shares(scores, |j| self.weight(j), weight, gradient);
             gradient[class] -= weight;
         }
     }
 
     /// Adds `weight` times the gradient of [`unlabeled`](Self::unlabeled).
     pub(crate) fn add_unlabeled_gradient(&self, scores: &[f64], weight: f64, gradient: &mut [f64]) {
-        self.add_shares(scores, |j| self.weight(j), weight, gradient);
-        self.add_shares(scores, |_| 1.0, -weight, gradient);
+        add_shares(scores, |j| self.weight(j), weight, gradient);
+        add_shares(scores, |_| 1.0, -weight, gradient);
     }
 
     /// `log Σ_j w_j e^{f_j}`.
@@ -82,27 +82,6 @@ impl CaseControl {
         let terms = scores.iter().enumerate();
         let sum: f64 = terms.map(|(j, f)| self.weight(j) * (f - top).exp()).sum();
         top + sum.ln()
-    }
-
-    /// Adds `factor · v_j e^{f_j} / Σ v e^f`.
-    fn add_shares(
-        &self,
-        scores: &[f64],
-        v: impl Fn(usize) -> f64,
-        factor: f64,
-        gradient: &mut [f64],
-    ) {
-        let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let terms = || {
-            scores
-                .iter()
-                .enumerate()
-                .map(|(j, f)| v(j) * (f - top).exp())
-        };
-        let sum: f64 = terms().sum();
-        for (g, term) in gradient.iter_mut().zip(terms()) {
-            *g += factor * term / sum;
-        }
     }
 
     /// [`labeled`](Self::labeled) of every row, with gradient.
@@ -137,6 +116,19 @@ impl CaseControl {
         let weights: Vec<f64> = (0..self.odds.len()).map(|j| self.weight(j)).collect();
         let weights = Tensor::new(weights, scores.device())?.to_dtype(scores.dtype())?;
         log_sum(scores, Some(&weights))
+    }
+}
+
+/// Adds `factor · v_j e^{f_j} / Σ v e^f`.
+fn add_shares(scores: &[f64], v: impl Fn(usize) -> f64, factor: f64, gradient: &mut [f64]) {
+    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let terms = || {
+        let scores = scores.iter().enumerate();
+        scores.map(|(j, f)| v(j) * (f - top).exp())
+    };
+    let sum: f64 = terms().sum();
+    for (g, term) in gradient.iter_mut().zip(terms()) {
+        *g += factor * term / sum;
     }
 }
 

@@ -150,9 +150,10 @@ pub(crate) fn match_priors(scores: &[f32], priors: &Priors) -> PoolTargets {
         }
     }
     for row in q.chunks_mut(k) {
-        row.iter_mut().zip(&b).for_each(|(q, b)| *q *= b);
-        let sum: f64 = row.iter().sum();
-        row.iter_mut().for_each(|t| *t /= sum);
+        let sum: f64 = row.iter().zip(&b).map(|(q, b)| q * b).sum();
+        for (q, b) in row.iter_mut().zip(&b) {
+            *q *= b / sum;
+        }
     }
     PoolTargets { targets: q, mean }
 }

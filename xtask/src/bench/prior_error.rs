@@ -43,17 +43,16 @@ struct Found {
 
 /// Measures and prints the tables.
 pub(crate) fn run(root: &Path, args: &PriorError) -> Result<()> {
-    let program = match &args.program {
-        Some(program) => program.clone(),
-        None => {
-            let build = ["build", "--release", "--package", "mpu-cli"];
-            let status = Command::new("cargo").args(build).current_dir(root).status();
-            ensure!(
-                status.context("starting cargo")?.success(),
-                "the build failed"
-            );
-            root.join("target/release/mpu-cli")
-        }
+    let program = if let Some(program) = &args.program {
+        program.clone()
+    } else {
+        let build = ["build", "--release", "--package", "mpu-cli"];
+        let status = Command::new("cargo").args(build).current_dir(root).status();
+        ensure!(
+            status.context("starting cargo")?.success(),
+            "the build failed"
+        );
+        root.join("target/release/mpu-cli")
     };
     let mut found: BTreeMap<(usize, String), Vec<Found>> = BTreeMap::new();
     let mut estimators: Vec<String> = Vec::new();
@@ -95,7 +94,7 @@ pub(crate) fn run(root: &Path, args: &PriorError) -> Result<()> {
     for name in &estimators {
         let _ = write!(text, " `{name}` |");
     }
-    text += &format!("\n|---|{}\n", "---|".repeat(estimators.len()));
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(estimators.len()));
     for (place, dataset) in args.datasets.iter().enumerate() {
         let _ = write!(text, "| {dataset} |");
         for name in &estimators {

@@ -122,7 +122,7 @@ where
         let mut figure = study(&[measured])?;
         figure.dataset.clone_from(&self.prepared.facts.dataset);
         figure.prior = priors.negative();
-        figure.method = self.config.method.slug().to_owned();
+        self.config.method.slug().clone_into(&mut figure.method);
         if let Some(path) = &args.plot {
             files::write_atomic(path, figure.draw().svg().as_bytes())?;
         }
@@ -159,7 +159,7 @@ where
 
     fn score(&self, told: &Priors, seed: u64) -> anyhow::Result<Scored> {
         let (problem, config) = (&self.prepared.problem, &self.config);
-        let mut run = self.prepared.run(config, config.train.lr, 1)?;
+        let mut run = self.prepared.run(config, config.train.lr, 1);
         run.estimator = run.estimator.with_priors(told.clone());
         run.seed = mpu_data::Seed(seed);
         let outcome = run.train(problem, None, &mut Unobserved)?;

@@ -173,7 +173,7 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         let Some(held) = self.prepared.problem.validation() else {
             return Ok(None);
         };
-        let run = self.prepared.run(&self.config, lr, self.threads)?;
+        let run = self.prepared.run(&self.config, lr, self.threads);
         Ok(Some(HeldOutScores {
             labels: held.labels.clone(),
             scores: run.predict(params, held.features.values())?,
@@ -313,7 +313,7 @@ impl Observer for Watch<'_> {
                 self.bar.suspend(|| {
                     tracing::warn!(
                         "{message}\nhint: check the priors, for instance with `mpu-cli prior`"
-                    )
+                    );
                 });
             }
             Event::Checkpoint(state) => self.checkpoint(state)?,
