@@ -58,6 +58,19 @@ impl World {
         )
     }
 
+    /// Makes every class possible at every atom, and the scores the logarithms of the true posterior.
+    fn score_by_posterior(&mut self) {
+        for count in self.counts.iter_mut().flatten() {
+            *count += 1;
+        }
+        for atom in 0..self.atoms.len() {
+            let total: usize = self.counts.iter().map(|counts| counts[atom]).sum();
+            for class in 0..self.k {
+                self.atoms[atom][class] = (self.counts[class][atom] as f64 / total as f64).ln();
+            }
+        }
+    }
+
     /// `E[L(f(x), y)]` over the true classes.
     fn true_risk(&self, loss: impl Fn(&[f64], usize) -> f64) -> f64 {
         let members = self.members();
@@ -128,15 +141,7 @@ proptest! {
     #[test]
     fn the_likelihood_is_highest_at_the_true_posterior(world in worlds(2..=6), step in prop::collection::vec(-0.5f64..0.5, 24)) {
         let mut world = world;
-        for counts in &mut world.counts {
-            counts.iter_mut().for_each(|count| *count += 1);
-        }
-        for atom in 0..world.atoms.len() {
-            let total: usize = world.counts.iter().map(|counts| counts[atom]).sum();
-            for class in 0..world.k {
-                world.atoms[atom][class] = (world.counts[class][atom] as f64 / total as f64).ln();
-            }
-        }
+        world.score_by_posterior();
         let (scores, groups) = world.sample();
         let estimator = Estimator::new(Method::MpuMl, Loss::default(), world.priors());
         let best = estimator.plain(&scores, &groups).unwrap();
@@ -160,15 +165,7 @@ proptest! {
     #[test]
     fn self_training_is_minimal_at_the_posterior(world in worlds(2..=6)) {
         let mut world = world;
-        for counts in &mut world.counts {
-            counts.iter_mut().for_each(|count| *count += 1);
-        }
-        for atom in 0..world.atoms.len() {
-            let total: usize = world.counts.iter().map(|counts| counts[atom]).sum();
-            for class in 0..world.k {
-                world.atoms[atom][class] = (world.counts[class][atom] as f64 / total as f64).ln();
-            }
-        }
+        world.score_by_posterior();
         let (scores, groups) = world.sample();
         let targets = world.members().iter().flat_map(|&(_, atom)| {
             world.atoms[atom].iter().map(|f| f.exp()).collect::<Vec<_>>()

@@ -186,46 +186,53 @@ pub(crate) fn objective(
             }
             total
         }
-        Method::MpuMl => {
-            // The probability of a row's group by Bayes' rule, from p_i/p_u = q_i/π_i.
-            let counts: Vec<f64> = lists.labeled.iter().map(|rows| rows.len() as f64).collect();
-            let group = |f: &[f64], s: usize| {
-                let ratio = |i: usize| log_softmax(f, i).exp() / priors[i];
-                let drawn = |s: usize| {
-                    if s == negative {
-                        lists.pool.len() as f64
-                    } else {
-                        counts[s] * ratio(s)
-                    }
-                };
-                drawn(s) / (0..k).map(drawn).sum::<f64>()
-            };
-            let mut total = 0.0;
-            for i in 0..negative {
-                total -= lists.labeled[i]
-                    .iter()
-                    .map(|f| group(f, i).ln())
-                    .sum::<f64>();
-            }
-            total -= lists
-                .pool
-                .iter()
-                .map(|f| group(f, negative).ln())
-                .sum::<f64>();
-            total / n as f64
-        }
-        Method::CsmpuSt => {
-            let mut total = 0.0;
-            for i in 0..negative {
-                total -= 0.5 * priors[i] * average(&lists.labeled[i], |f| log_softmax(f, i));
-            }
-            for (f, t) in lists.pool.iter().zip(&lists.targets) {
-                let weight = |j: usize| if j == negative { 1.0 } else { 0.5 };
-                let entropy: f64 = (0..k).map(|j| weight(j) * t[j] * log_softmax(f, j)).sum();
-                total -= entropy / lists.pool.len() as f64;
-            }
-            total
-        }
+        Method::MpuMl => likelihood(priors, lists) / n as f64,
+        Method::CsmpuSt => self_training(priors, lists),
         Method::Supervised => unreachable!("it has no pool"),
     }
+}
+
+/// The negative logarithm of the probability of every row's group by Bayes' rule, from `p_i/p_u = q_i/π_i`.
+fn likelihood(priors: &[f64], lists: &Lists) -> f64 {
+    let negative = priors.len() - 1;
+    let group = |f: &[f64], s: usize| {
+        let drawn = |s: usize| {
+            if s == negative {
+                lists.pool.len() as f64
+            } else {
+                lists.labeled[s].len() as f64 * log_softmax(f, s).exp() / priors[s]
+            }
+        };
+        drawn(s) / (0..=negative).map(drawn).sum::<f64>()
+    };
+    let mut total = 0.0;
+    for i in 0..negative {
+        total -= lists.labeled[i]
+            .iter()
+            .map(|f| group(f, i).ln())
+            .sum::<f64>();
+    }
+    total
+        - lists
+            .pool
+            .iter()
+            .map(|f| group(f, negative).ln())
+            .sum::<f64>()
+}
+
+/// Half of every observed class from its labelled rows, half from the pool's targets.
+fn self_training(priors: &[f64], lists: &Lists) -> f64 {
+    let negative = priors.len() - 1;
+    let mut total = 0.0;
+    for i in 0..negative {
+        total -= 0.5 * priors[i] * average(&lists.labeled[i], |f| log_softmax(f, i));
+    }
+    for (f, t) in lists.pool.iter().zip(&lists.targets) {
+        let weight = |j: usize| if j == negative { 1.0 } else { 0.5 };
+        let entropy: f64 = (0..=negative)
+            .map(|j| weight(j) * t[j] * log_softmax(f, j))
+            .sum();
+        total -= entropy / lists.pool.len() as f64;
+    }
+    total
 }
