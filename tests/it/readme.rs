@@ -7,16 +7,19 @@ use crate::support::{mpu_cli, stderr, stdout};
 
 const README: &str = include_str!("../../README.md");
 
-/// The `mpu-cli` commands of all `sh` blocks, as argument lists.
-fn commands() -> Vec<Vec<&'static str>> {
+const OWN_DATA: &str = include_str!("../../docs/OWN_DATA.md");
+
+/// The `mpu-cli` commands of all `sh` blocks of a page, as argument lists.
+fn commands(page: &'static str) -> Vec<Vec<&'static str>> {
     let mut commands = Vec::new();
     let mut in_shell = false;
-    for line in README.lines() {
+    for line in page.lines() {
         match line {
             "```sh" => in_shell = true,
             "```" => in_shell = false,
             _ if in_shell => {
-                if let Some((_, args)) = line.split_once("-p mpu-cli -- ") {
+                let through_cargo = line.split_once("-p mpu-cli -- ").map(|(_, args)| args);
+                if let Some(args) = through_cargo.or_else(|| line.strip_prefix("mpu-cli ")) {
                     commands.push(args.split_whitespace().collect());
                 }
             }
@@ -26,19 +29,22 @@ fn commands() -> Vec<Vec<&'static str>> {
     commands
 }
 
-#[test]
-fn every_command_runs() {
-    let commands = commands();
-    assert!(commands.len() >= 7, "{commands:?}");
+/// Runs them in a folder of its own, where runs may be left, with the repository's files.
+fn run_all(commands: Vec<Vec<&str>>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for args in commands {
-        // In a folder of its own, where runs may be left, with the repository's configurations.
-        let args = args.iter().map(|&arg| match arg.strip_prefix("configs/") {
-            Some(name) => root.join("configs").join(name).display().to_string(),
-            None => arg.to_owned(),
-        });
-        let args: Vec<String> = args.collect();
+        let here = |arg: &str| arg.starts_with("configs/") || arg.starts_with("examples/");
+        let args: Vec<String> = args
+            .iter()
+            .map(|arg| {
+                if here(arg) {
+                    root.join(arg).display().to_string()
+                } else {
+                    (*arg).to_owned()
+                }
+            })
+            .collect();
         let output = Command::new(env!("CARGO_BIN_EXE_mpu-cli"))
             .args(&args)
             .current_dir(folder.path())
@@ -47,7 +53,27 @@ fn every_command_runs() {
             .unwrap();
         assert!(output.status.success(), "{args:?}: {}", stderr(&output));
     }
-    assert!(folder.path().join("runs").is_dir());
+    folder
+}
+
+#[test]
+fn every_command_runs() {
+    let commands = commands(README);
+    assert!(commands.len() >= 15, "{commands:?}");
+    let folder = run_all(commands);
+    for left in ["runs", "products/report.html", "scored.csv"] {
+        assert!(folder.path().join(left).exists(), "{left}");
+    }
+}
+
+#[test]
+fn every_command_of_the_own_data_guide_runs() {
+    let commands = commands(OWN_DATA);
+    assert!(commands.len() >= 11, "{commands:?}");
+    let folder = run_all(commands);
+    for left in ["queue.csv", "shifted.jsonl", "products.onnx", "priors.svg"] {
+        assert!(folder.path().join(left).exists(), "{left}");
+    }
 }
 
 #[test]
