@@ -8,6 +8,7 @@ mod evaluate;
 mod export;
 mod losses;
 mod predict;
+mod prior;
 mod readme;
 mod report;
 mod reproduce;
