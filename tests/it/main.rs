@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
+mod bad_input;
 mod data;
 mod evaluate;
 mod export;

@@ -213,3 +213,31 @@ fn wrong_priors_are_studied_on_any_data() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("held-out labelled rows and pool"));
 }
+
+#[test]
+fn scaled_and_sampled_priors_are_propagated() {
+    let base = [
+        "sensitivity",
+        "--offline",
+        "--epochs",
+        "3",
+        "--seeds",
+        "2",
+        "--format",
+        "json",
+    ];
+    let small = ["--set", "data.generated-rows=600"];
+    let scaled = json(&[&base[..], &small, &["--wrong", "scaled", "--sizes", "0.2"]].concat());
+    let scaled = scaled.as_array().unwrap();
+    let names: Vec<&str> = scaled
+        .iter()
+        .map(|row| row["priors"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["as they are", "-20 %", "+20 %"]);
+    let first = |row: &Value| row["values"][0].as_f64().unwrap();
+    assert!((first(&scaled[2]) / first(&scaled[0]) - 1.2).abs() < 1e-9);
+    assert!(scaled.iter().all(|row| row["deviation"].is_number()));
+
+    let sampled = json(&[&base[..], &small, &["--wrong", "sampled", "--draws", "3"]].concat());
+    assert_eq!(sampled.as_array().unwrap().len(), 4);
+}

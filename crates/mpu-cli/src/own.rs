@@ -194,6 +194,12 @@ impl OwnRows {
             config.data.file.display(),
             table.check.unlabeled
         );
+        let columns = &table.check.columns;
+        anyhow::ensure!(
+            columns.is_empty() || columns.iter().any(|column| !column.constant),
+            "{}: every column is constant: no row can be told from another\nhint: check the separator and which columns are left out",
+            config.data.file.display()
+        );
         let (given, _) = crate::config::read_table(file)?;
         let given = crate::config::overridden(given, overrides)?;
         config.complete(&table, &given)?;

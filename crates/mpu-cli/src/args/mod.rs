@@ -145,7 +145,8 @@ A cost matrix as CSV (what an answer costs, a line for each truth):
     #[command(after_help = "Examples:
   mpu-cli sensitivity
   mpu-cli sensitivity --dataset usps --classes 4 --prior 0.5 --method csmpu-abs --plot wrong-priors.svg
-  mpu-cli sensitivity --data items.csv --label-column kind --sizes 0.1,0.3")]
+  mpu-cli sensitivity --data items.csv --label-column kind --sizes 0.1,0.3
+  mpu-cli sensitivity --data items.csv --label-column kind --wrong sampled --draws 20")]
     Sensitivity(Box<priors::Sensitivity>),
 
     /// List the runs of a sweep.

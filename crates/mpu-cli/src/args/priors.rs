@@ -116,6 +116,17 @@ pub(crate) struct Prior {
     pub(crate) report: Report,
 }
 
+/// How priors are made wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Wrong {
+    /// By two schemes whose differences sum to zero: what the paper's figure 3 does.
+    Shifted,
+    /// All observed ones by a factor: ±10, ±20 and ±30 % if no sizes are given.
+    Scaled,
+    /// As the bootstrap of their estimate would have it.
+    Sampled,
+}
+
 /// `mpu-cli sensitivity`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sensitivity {
@@ -134,9 +145,17 @@ pub(crate) struct Sensitivity {
     #[arg(long, default_value_t = 3)]
     pub(crate) seeds: u64,
 
-    /// How wrong the priors are made: sums of absolute differences.
-    #[arg(long, value_delimiter = ',', default_values_t = [0.1, 0.2, 0.3, 0.4, 0.5])]
+    /// How the priors are made wrong.
+    #[arg(long, value_enum, default_value_t = Wrong::Shifted)]
+    pub(crate) wrong: Wrong,
+
+    /// For shifted priors: sums of absolute differences. For scaled ones: relative changes, each up and down.
+    #[arg(long, value_delimiter = ',')]
     pub(crate) sizes: Vec<f64>,
+
+    /// For sampled priors: how many are drawn.
+    #[arg(long, default_value_t = 10)]
+    pub(crate) draws: usize,
 
     /// Set a key of the configuration, such as train.lr=0.0005 (may be repeated).
     #[arg(long, value_name = "KEY=VALUE")]

@@ -96,7 +96,8 @@ fn margins(args: &Prior) -> anyhow::Result<(Margins, Vec<String>, Option<Vec<f64
     Ok((margins, classes, Some(problem.priors().observed().to_vec())))
 }
 
-fn warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<String> {
+/// What a reader of estimates must know, each thing once.
+pub(crate) fn warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
     for report in estimates {
         for (class, name) in report.classes.iter().zip(classes) {

@@ -3,22 +3,25 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use mpu_data::{MpuLabel, Priors};
-use mpu_prior::perturb;
+use indicatif::ProgressBar;
+use mpu_data::{MpuLabel, Priors, Seed};
+use mpu_prior::bootstrap::Keep as KeepReplicates;
+use mpu_prior::{BootstrapOptions, EstimateOptions, EstimatorKind, perturb, propagate};
 use mpu_report::figures::{Misspecification, Scheme};
-use mpu_report::{Align, Format, Table};
+use mpu_report::{Align, Format, Table, stats};
 use mpu_risk::bounds::loss_gap;
 use mpu_train::{PuJudgement, Unobserved, answers};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::args::priors::Sensitivity;
+use crate::args::priors::{Sensitivity, Wrong};
 use crate::commands::Answer;
 use crate::config::{DataConfig, RunConfig};
 use crate::console::bar;
 use crate::files;
 use crate::misspecification::{Measured, study};
 use crate::own::{OwnData, OwnRows};
+use crate::priors;
 use crate::training::Prepared;
 
 /// What one run gives.
@@ -59,6 +62,18 @@ pub(crate) fn run(args: &Sensitivity) -> anyhow::Result<Answer> {
     })
 }
 
+/// One set of priors and what came of it.
+#[derive(Serialize)]
+struct Listed {
+    priors: String,
+    values: Vec<f64>,
+    macro_f1: f64,
+    deviation: Option<f64>,
+}
+
+/// The sizes of figure 3.
+const SIZES: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
+
 struct Study<'a, D> {
     args: &'a Sensitivity,
     config: RunConfig<D>,
@@ -78,17 +93,29 @@ where
     }
 
     fn run(&self) -> anyhow::Result<Answer> {
+        anyhow::ensure!(self.args.seeds > 0, "--seeds is 0: at least 1 is needed");
+        match self.args.wrong {
+            Wrong::Shifted => self.shifted(),
+            Wrong::Scaled => self.scaled(),
+            Wrong::Sampled => self.sampled(),
+        }
+    }
+
+    /// Figure 3: two schemes of shifts that sum to zero.
+    fn shifted(&self) -> anyhow::Result<Answer> {
         let args = self.args;
-        anyhow::ensure!(args.seeds > 0, "--seeds is 0: at least 1 is needed");
         let priors = &self.prepared.priors;
-        for &size in &args.sizes {
+        let sizes = match args.sizes.as_slice() {
+            [] => SIZES.to_vec(),
+            given => given.to_vec(),
+        };
+        for size in &sizes {
             anyhow::ensure!(
-                size > 0.0 && size < 2.0,
+                *size > 0.0 && *size < 2.0,
                 "--sizes has {size}: a sum of absolute differences is above 0 and below 2"
             );
         }
-        let n_runs = args.seeds as usize * (1 + Scheme::ALL.len() * args.sizes.len());
-        let bar = bar(n_runs as u64, "runs");
+        let bar = self.bar(1 + Scheme::ALL.len() * sizes.len());
         let base = self.scores(priors, &bar)?;
         let n = base[0].gaps.len();
         let mean = |class| base.iter().map(|run| run.gaps[class]).sum::<f64>() / base.len() as f64;
@@ -100,20 +127,20 @@ where
             gaps,
         };
         for scheme in Scheme::ALL {
-            for &size in &args.sizes {
+            for &size in &sizes {
                 let shift = match scheme {
                     Scheme::ScalarLast => perturb::scalar_last(priors, size),
                     Scheme::Adversarial => perturb::adversarial(priors, size, &measured.gaps),
                 };
-                let shift = shift.with_context(|| format!("a {} shift of {size}", scheme.slug()));
-                let shift = shift.context("hint: leave this size out with --sizes")?;
-                let moved = priors
-                    .as_slice()
-                    .iter()
-                    .zip(&shift)
-                    .map(|(p, d)| (p + d).max(0.0));
-                let moved = Priors::new(moved.collect())?;
-                let runs = self.scores(&moved, &bar)?;
+                let shift = shift.with_context(|| {
+                    format!(
+                        "a {} shift of {size}; leave it out with --sizes",
+                        scheme.slug()
+                    )
+                })?;
+                let moved = priors.as_slice().iter().zip(&shift);
+                let moved = moved.map(|(p, d)| (p + d).max(0.0)).collect();
+                let runs = self.scores(&Priors::new(moved)?, &bar)?;
                 let f1 = runs.iter().map(|run| run.f1).collect();
                 measured.shifted.push((scheme, size, shift, f1));
             }
@@ -140,6 +167,95 @@ where
         Ok(Answer::good(text))
     }
 
+    /// All observed priors by a factor, up and down.
+    fn scaled(&self) -> anyhow::Result<Answer> {
+        let sizes = match self.args.sizes.as_slice() {
+            [] => propagate::SWEEP.to_vec(),
+            given => given.to_vec(),
+        };
+        let swept = propagate::sweep(self.prepared.priors.observed(), &sizes).context("--sizes")?;
+        let mut told = vec![("as they are".to_owned(), self.prepared.priors.clone())];
+        let named =
+            |one: propagate::ScaledPriors| (format!("{:+.0} %", 100.0 * one.change), one.priors);
+        told.extend(swept.into_iter().map(named));
+        self.list(&told)
+    }
+
+    /// Priors drawn from the bootstrap of their estimate.
+    fn sampled(&self) -> anyhow::Result<Answer> {
+        anyhow::ensure!(self.args.draws > 0, "--draws is 0: at least 1 is needed");
+        let (problem, seed) = (&self.prepared.problem, Seed(self.config.seed));
+        let margins = priors::margins(problem.train(), problem.classes(), seed)?;
+        let options = EstimateOptions {
+            bootstrap: BootstrapOptions {
+                keep: KeepReplicates::Replicates,
+                ..BootstrapOptions::default()
+            },
+            ..EstimateOptions::default()
+        };
+        let estimator = EstimatorKind::default().build();
+        let report = mpu_prior::estimate(&margins, estimator.as_ref(), &options, seed)?;
+        let drawn = propagate::sample(&report, self.args.draws, seed)?;
+        let mut told = vec![("the estimate".to_owned(), report.priors()?)];
+        let numbered = drawn.into_iter().enumerate();
+        told.extend(numbered.map(|(i, priors)| (format!("draw {}", i + 1), priors)));
+        self.list(&told)
+    }
+
+    /// Macro-F1 with each of some priors, and over all but the first together.
+    fn list(&self, told: &[(String, Priors)]) -> anyhow::Result<Answer> {
+        let bar = self.bar(told.len());
+        let mut rows = Vec::new();
+        for (name, priors) in told {
+            let f1: Vec<f64> = self
+                .scores(priors, &bar)?
+                .iter()
+                .map(|run| run.f1)
+                .collect();
+            rows.push(Listed {
+                priors: name.clone(),
+                values: priors.as_slice().to_vec(),
+                macro_f1: stats::mean(&f1).unwrap_or(f64::NAN),
+                deviation: stats::std_dev(&f1),
+            });
+        }
+        bar.finish_and_clear();
+        let rest: Vec<f64> = rows.iter().skip(1).map(|row| row.macro_f1).collect();
+        let mut table = Table::new([
+            ("priors", Align::Left),
+            ("values", Align::Left),
+            ("macro-F1", Align::Right),
+            ("± over seeds", Align::Right),
+        ]);
+        for row in &rows {
+            let values: Vec<String> = row.values.iter().map(|p| format!("{p:.3}")).collect();
+            let deviation = row.deviation;
+            table.push([
+                row.priors.clone(),
+                values.join(" "),
+                format!("{:.2} %", 100.0 * row.macro_f1),
+                deviation.map_or("–".to_owned(), |s| format!("{:.2}", 100.0 * s)),
+            ]);
+        }
+        let format = self.args.report.format;
+        let mut text = mpu_report::render(format, &table, &rows)?;
+        if let (Format::Table, Some(mean)) = (format, stats::mean(&rest)) {
+            let deviation = stats::std_dev(&rest).unwrap_or(0.0);
+            let _ = writeln!(
+                text,
+                "over all but the first: {:.2} ± {:.2} %; macro-F1 on {}",
+                100.0 * mean,
+                100.0 * deviation,
+                self.measured_on()
+            );
+        }
+        Ok(Answer::good(text))
+    }
+
+    fn bar(&self, settings: usize) -> ProgressBar {
+        bar(self.args.seeds * settings as u64, "runs")
+    }
+
     fn measured_on(&self) -> &'static str {
         match self.prepared.problem.test() {
             Some(_) => "test rows with true labels",
@@ -148,7 +264,7 @@ where
     }
 
     /// A run for every seed with these priors, side by side.
-    fn scores(&self, told: &Priors, bar: &indicatif::ProgressBar) -> anyhow::Result<Vec<Scored>> {
+    fn scores(&self, told: &Priors, bar: &ProgressBar) -> anyhow::Result<Vec<Scored>> {
         let one = |seed: u64| -> anyhow::Result<Scored> {
             let scored = self.score(told, self.config.seed + seed)?;
             bar.inc(1);
@@ -161,7 +277,7 @@ where
         let (problem, config) = (&self.prepared.problem, &self.config);
         let mut run = self.prepared.run(config, config.train.lr, 1);
         run.estimator = run.estimator.with_priors(told.clone());
-        run.seed = mpu_data::Seed(seed);
+        run.seed = Seed(seed);
         let outcome = run.train(problem, None, &mut Unobserved)?;
         let params = outcome.params();
         let k = problem.classes().get();

@@ -53,6 +53,12 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
             if let Some(report) = &prepared.facts.estimated {
                 let told = crate::commands::prior::told(report, &rows.table.class_names);
                 tracing::warn!("{told}");
+                for warning in crate::commands::prior::warnings(
+                    std::slice::from_ref(report),
+                    &rows.table.class_names,
+                ) {
+                    tracing::warn!("{warning}");
+                }
             }
             let name = rows.config.name();
             Session::start(args, rows.config, &name, prepared, resumed, threads)?.run()
