@@ -36,7 +36,7 @@ fn without_data_waveform_is_filled_and_the_others_are_named() {
             .output()
             .unwrap(),
     );
-    assert!(text.contains("21 trained, 0 failed"), "{text}");
+    assert!(text.contains("24 trained, 0 failed"), "{text}");
     for dataset in [
         "mnist",
         "fashion-mnist",
@@ -73,7 +73,7 @@ fn without_data_waveform_is_filled_and_the_others_are_named() {
             .output()
             .unwrap(),
     );
-    assert!(again.contains("21 were there, 0 trained"), "{again}");
+    assert!(again.contains("24 were there, 0 trained"), "{again}");
 }
 
 #[test]

@@ -240,19 +240,25 @@ fn table(summary: &Summary) -> Table {
         |share: Option<f64>| share.map_or("–".to_owned(), |s| format!("{:.2} %", 100.0 * s));
     let last = &summary.last;
     let mut table = Table::new([("last epoch", Align::Left), ("value", Align::Right)]);
-    for (name, value) in [
-        ("test accuracy", percent(last.test_accuracy)),
+    let shares = [
+        ("test accuracy", last.test_accuracy),
         (
             "test accuracy, mean of the last ten epochs",
-            percent(summary.test_accuracy_last_ten),
+            summary.test_accuracy_last_ten,
         ),
-        ("test macro precision", percent(last.test_precision)),
-        ("test macro recall", percent(last.test_recall)),
-        ("test macro F1", percent(last.test_f1)),
+        ("test macro precision", last.test_precision),
+        ("test macro recall", last.test_recall),
+        ("test macro F1", last.test_f1),
+        ("test rows answered negative", last.test_predicted_negative),
         (
-            "test rows answered negative",
-            percent(last.test_predicted_negative),
+            "accuracy estimated from held-out labelled rows and pool",
+            last.validation_accuracy,
         ),
+    ];
+    for (name, share) in shares.into_iter().filter(|(_, share)| share.is_some()) {
+        table.push([name.to_owned(), percent(share)]);
+    }
+    for (name, value) in [
         ("training risk, raw", format!("{:.4}", last.raw_risk)),
         (
             "training risk, corrected",
