@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// The constants of `csmpu-st`, each with its reason.
 ///
 /// 1. For [`warm_up_epochs`](Self::warm_up_epochs) the [`warm_up`](Self::warm_up) objective is minimised.
-/// 2. Then, after every epoch, the pool is scored, [`match_priors`] turns the model's probabilities into
+/// 2. Then, after every epoch, the pool is scored, Sinkhorn scaling turns the model's probabilities into
 ///    targets whose mean is the priors, and an exponential average of them is kept for each row. The next
 ///    epoch minimises cross-entropy on labelled rows and on these targets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
