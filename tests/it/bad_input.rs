@@ -43,6 +43,7 @@ fn relabeled(change: impl Fn(usize, &str) -> String) -> Vec<String> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of cases")]
 fn files_that_cannot_be_trained_on_say_where_and_what_to_do() {
     const HEADER: &str = "id,a,b,kind";
     let with = |at: usize, row: &str| {
@@ -179,6 +180,7 @@ fn files_that_cannot_be_trained_on_say_where_and_what_to_do() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of cases")]
 fn flags_and_models_that_do_not_fit_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

@@ -2,23 +2,25 @@
 //!
 //! ```
 //! use mpu_data::ClassCount;
-//! use mpu_train::decide::{Costs, Decision, Thresholds};
+//! use mpu_loss::CostMatrix;
+//! use mpu_train::decide::{Decision, Thresholds};
 //!
 //! let three = ClassCount::new(3)?;
 //! let p = [0.45, 0.15, 0.40];
 //! assert_eq!(Decision::Argmax.answers(three, &p)?, [0]);
 //!
 //! // Saying class 0 wrongly is three times as bad as any other mistake.
-//! let costs = Costs::new(vec![vec![0.0, 1.0, 1.0], vec![3.0, 0.0, 1.0], vec![3.0, 1.0, 0.0]])?;
+//! let costs = CostMatrix::new(&[vec![0.0, 1.0, 1.0], vec![3.0, 0.0, 1.0], vec![3.0, 1.0, 0.0]])?;
 //! assert_eq!(Decision::Costs(costs).answers(three, &p)?, [2]);
 //!
 //! // Class 0 only when at least 60 % sure, otherwise unknown.
 //! let sure = Thresholds::new(vec![Some(0.6), Some(0.5)])?;
 //! assert_eq!(Decision::Thresholds(sure).answers(three, &p)?, [2]);
-//! # Ok::<(), mpu_train::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use mpu_data::ClassCount;
+use mpu_loss::CostMatrix;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -31,8 +33,8 @@ pub enum Decision {
     /// The likeliest class; the lowest on a tie.
     #[default]
     Argmax,
-    /// The class of the lowest expected cost; the lowest class on a tie.
-    Costs(Costs),
+    /// The class of the lowest expected cost ([`CostMatrix::decide`]); the lowest class on a tie.
+    Costs(CostMatrix),
     /// The likeliest observed class if it is likely enough, otherwise the negative class.
     Thresholds(Thresholds),
 }
@@ -52,7 +54,7 @@ impl Decision {
         Block::Probability.rows(classes, probabilities)?;
         let needed = match self {
             Self::Argmax => classes.get(),
-            Self::Costs(costs) => costs.0.len(),
+            Self::Costs(costs) => costs.n_classes(),
             Self::Thresholds(thresholds) => thresholds.0.len() + 1,
         };
         if needed != classes.get() {
@@ -65,7 +67,10 @@ impl Decision {
         let rows = probabilities.chunks(classes.get());
         Ok(match self {
             Self::Argmax => rows.map(top_class).collect(),
-            Self::Costs(costs) => rows.map(|p| costs.cheapest(p)).collect(),
+            Self::Costs(costs) => rows
+                .map(|p| costs.decide(p))
+                .collect::<std::result::Result<_, _>>()
+                .map_err(mpu_risk::Error::from)?,
             Self::Thresholds(thresholds) => rows.map(|p| thresholds.answer(p)).collect(),
         })
     }
@@ -74,71 +79,6 @@ impl Decision {
 /// The class of the highest number; the lowest class on a tie.
 pub(crate) fn top_class(row: &[f64]) -> usize {
     (0..row.len()).fold(0, |best, j| if row[j] > row[best] { j } else { best })
-}
-
-/// Costs `C_yj` of answering `j` where the truth is `y`: finite, not negative, zero where they agree.
-///
-/// It is written as `mpu_loss::CostMatrix` is and decides as that does, without needing that crate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Vec<f64>>", into = "Vec<Vec<f64>>")]
-pub struct Costs(Vec<Vec<f64>>);
-
-impl Costs {
-    /// Takes the rows of the matrix, true class by true class.
-    pub fn new(rows: Vec<Vec<f64>>) -> Result<Self> {
-        let classes = ClassCount::new(rows.len())?;
-        for (row, costs) in rows.iter().enumerate() {
-            if costs.len() != classes.get() {
-                return Err(Error::Mismatch {
-                    what: "row of the cost matrix",
-                    found: format!("row {row} has {} costs", costs.len()),
-                    needed: format!("there are {} rows", classes.get()),
-                });
-            }
-            for (column, &value) in costs.iter().enumerate() {
-                let (fits, allowed) = if row == column {
-                    (value == 0.0, "0: a right answer costs nothing")
-                } else {
-                    (value.is_finite() && value >= 0.0, "finite and not negative")
-                };
-                if !fits {
-                    return Err(Error::Value {
-                        what: "cost",
-                        row,
-                        column,
-                        value,
-                        allowed,
-                    });
-                }
-            }
-        }
-        Ok(Self(rows))
-    }
-
-    /// The expected cost `Σ_y p_y C_yj` of every answer `j`.
-    pub fn expected(&self, p: &[f64]) -> Vec<f64> {
-        let cost = |j: usize| p.iter().zip(&self.0).map(|(p, costs)| p * costs[j]).sum();
-        (0..self.0.len()).map(cost).collect()
-    }
-
-    fn cheapest(&self, p: &[f64]) -> usize {
-        let costs = self.expected(p);
-        (0..costs.len()).fold(0, |best, j| if costs[j] < costs[best] { j } else { best })
-    }
-}
-
-impl TryFrom<Vec<Vec<f64>>> for Costs {
-    type Error = Error;
-
-    fn try_from(rows: Vec<Vec<f64>>) -> Result<Self> {
-        Self::new(rows)
-    }
-}
-
-impl From<Costs> for Vec<Vec<f64>> {
-    fn from(costs: Costs) -> Self {
-        costs.0
-    }
 }
 
 /// How likely each observed class must be to be the answer; `None` for one that never is.
@@ -201,26 +141,27 @@ mod tests {
     use crate::testing::Draws;
 
     #[test]
-    fn costs_decide_as_those_of_the_losses() {
+    fn costs_decide_row_by_row() {
         let rows = vec![
             vec![0.0, 2.0, 1.0],
             vec![0.5, 0.0, 4.0],
             vec![3.0, 1.0, 0.0],
         ];
-        let ours = Decision::Costs(Costs::new(rows.clone()).unwrap());
-        let theirs = mpu_loss::CostMatrix::new(&rows).unwrap();
+        let costs = CostMatrix::new(&rows).unwrap();
+        let rule = Decision::Costs(costs);
         let mut draws = Draws(1);
         let mut seen = [false; 3];
         for _ in 0..200 {
             let raw: Vec<f64> = (0..3).map(|_| draws.uniform()).collect();
             let p: Vec<f64> = raw.iter().map(|r| r / raw.iter().sum::<f64>()).collect();
-            let answer = ours.answers(ClassCount::THREE, &p).unwrap()[0];
-            assert_eq!(answer, theirs.decide(&p).unwrap());
+            let answer = rule.answers(ClassCount::THREE, &p).unwrap()[0];
+            let cost = |j: usize| (0..3).map(|y| p[y] * rows[y][j]).sum::<f64>();
+            assert!((0..3).all(|j| cost(answer) <= cost(j)));
             seen[answer] = true;
         }
         assert_eq!(seen, [true; 3]);
-        let text = serde_json::to_string(&theirs).unwrap();
-        assert!(serde_json::from_str::<Costs>(&text).is_ok());
+        let text = serde_json::to_string(&rule).unwrap();
+        assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), rule);
     }
 
     #[test]
@@ -233,10 +174,6 @@ mod tests {
 
     #[test]
     fn bad_rules_do_not_exist() {
-        assert!(Costs::new(vec![vec![0.0, 1.0]]).is_err());
-        assert!(Costs::new(vec![vec![0.0, 1.0], vec![0.0]]).is_err());
-        assert!(Costs::new(vec![vec![0.0, -1.0], vec![1.0, 0.0]]).is_err());
-        assert!(Costs::new(vec![vec![1.0, 1.0], vec![1.0, 0.0]]).is_err());
         assert!(Thresholds::new(vec![Some(1.5)]).is_err() && Thresholds::new(vec![]).is_err());
         assert!(Thresholds::new(vec![Some(f64::NAN)]).is_err());
         assert!(serde_json::from_str::<Thresholds>("[2.0]").is_err());

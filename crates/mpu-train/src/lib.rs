@@ -66,7 +66,7 @@ pub mod training_range;
 pub use calibrate::{Anchor, Calibration};
 pub use checkpoint::{Spare, State, model_from_bytes, model_to_bytes};
 pub use cross_fit::{CrossFit, OutOfFold};
-pub use decide::{Costs, Decision, Thresholds};
+pub use decide::{Decision, Thresholds};
 pub use device::DeviceChoice;
 pub use error::{Error, Result};
 pub use event::{Control, Event, Observer, Unobserved};

@@ -4,14 +4,14 @@ use std::fmt::Display;
 use std::path::Path;
 
 use anyhow::Context as _;
-use mpu_train::Costs;
+use mpu_loss::CostMatrix;
 
 use crate::files;
 
 /// Reads the costs of answering (columns) where the truth is (rows) one of `names`, the unknown class last.
 ///
 /// Lines and columns may stand in any order; in TOML a right answer, which costs nothing, may be left out.
-pub(super) fn read(path: &Path, names: &[String]) -> anyhow::Result<Costs> {
+pub(super) fn read(path: &Path, names: &[String]) -> anyhow::Result<CostMatrix> {
     let bytes = files::read(path)?;
     let is_toml = path
         .extension()
@@ -22,7 +22,7 @@ pub(super) fn read(path: &Path, names: &[String]) -> anyhow::Result<Costs> {
         from_csv(&bytes, names)
     };
     let rows = rows.with_context(|| format!("{}", path.display()))?;
-    Costs::new(rows).with_context(|| format!("{}", path.display()))
+    CostMatrix::new(&rows).with_context(|| format!("{}", path.display()))
 }
 
 fn from_csv(bytes: &[u8], names: &[String]) -> anyhow::Result<Vec<Vec<f64>>> {
