@@ -1,6 +1,6 @@
 //! What the paper's tables and figures need: the runs, and which stored records are theirs.
 
-use mpu_data::{ClassCount, DatasetId, Scaling, Shape};
+use mpu_data::{ClassCount, DatasetId, Scaling};
 use mpu_loss::{Form, Loss, Surrogate};
 use mpu_report::{Record, paper};
 use mpu_risk::{Correction, Method};
@@ -92,12 +92,14 @@ impl Setting {
                 warm_up_epochs: default.warm_up_epochs.min(config.train.epochs / 2).max(1),
                 ..default
             });
-            config.data.scaling = match cell.dataset.card().shape {
-                Shape::Image { .. } if cell.dataset.card().scaling == Scaling::Raw => {
-                    Some(Scaling::Div255)
-                }
-                _ => None,
-            };
+            // Inputs of one size: pixels are bytes in four sets, and something else in usps.
+            config.data.scaling = Some(match cell.dataset {
+                DatasetId::Mnist
+                | DatasetId::FashionMnist
+                | DatasetId::Kmnist
+                | DatasetId::Svhn => Scaling::Div255,
+                _ => Scaling::MinMax,
+            });
         }
         if self.rate == Rate::Sweep && cell.method != Method::CsmpuSt {
             config.data.validation_share = 0.1;
