@@ -7,6 +7,7 @@ pub(crate) mod predict;
 pub(crate) mod priors;
 pub(crate) mod report;
 pub(crate) mod runs;
+mod table;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -17,13 +18,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand};
 use mpu_data::source::resolve::{Locations, Network};
 use mpu_data::split::{Protocol, Scenario};
-use mpu_data::table::{InputFormat, Missing};
 use mpu_data::{ClassCount, DatasetId};
 use mpu_loss::Surrogate;
 use mpu_report::Format;
 use mpu_risk::Method;
 use mpu_train::DeviceChoice;
 use tracing_subscriber::filter::LevelFilter;
+
+pub(crate) use table::{Check, TableArgs};
 
 /// Multi-class positive-unlabeled learning: find the observed classes, reject everything else.
 #[derive(Debug, Parser)]
@@ -358,37 +360,6 @@ impl Train {
     }
 }
 
-impl TableArgs {
-    /// The flags as assignments.
-    pub(crate) fn assignments(&self) -> Vec<String> {
-        let list = |values: &[String]| {
-            (!values.is_empty()).then(|| {
-                let values = values.iter().cloned().map(toml::Value::String);
-                toml::Value::Array(values.collect()).to_string()
-            })
-        };
-        let word = |value: &Option<String>| value.as_deref().map(text);
-        let file = |value: &Option<PathBuf>| value.as_deref().map(path);
-        [
-            ("input-format", self.input_format.map(|f| text(f.slug()))),
-            ("label-column", word(&self.label_column)),
-            ("id-column", word(&self.id_column)),
-            ("exclude", list(&self.exclude)),
-            ("categorical", list(&self.categorical)),
-            ("missing", self.missing.map(|m| text(m.slug()))),
-            ("unlabeled-marker", list(&self.unlabeled_marker)),
-            ("unlabeled", file(&self.unlabeled)),
-            ("positives", file(&self.positives)),
-            ("key", word(&self.key)),
-            ("positives-class", word(&self.positives_class)),
-            ("labels", file(&self.labels)),
-        ]
-        .into_iter()
-        .filter_map(|(key, value)| Some(format!("data.{key}={}", value?)))
-        .collect()
-    }
-}
-
 /// A text as TOML writes it.
 fn text(value: &str) -> String {
     toml::Value::String(value.to_owned()).to_string()
@@ -509,76 +480,6 @@ pub(crate) struct SplitArgs {
     pub(crate) report: Report,
 }
 
-/// `mpu-cli check`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Check {
-    /// The table, or a folder of images with a folder for each class and one named `unlabeled`.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) data: PathBuf,
-
-    /// A held-out table with true labels.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) test: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) table: TableArgs,
-
-    #[command(flatten)]
-    pub(crate) report: Report,
-}
-
-/// How a table is to be understood.
-#[derive(Debug, clap::Args)]
-pub(crate) struct TableArgs {
-    /// The format; by default what the file's name says.
-    #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
-    pub(crate) input_format: Option<InputFormat>,
-
-    /// The column with the labels; by default label, labels, class, target or y.
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) label_column: Option<String>,
-
-    /// A column that identifies rows: carried through, not a feature.
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) id_column: Option<String>,
-
-    /// Columns that are no features (may be repeated).
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
-    pub(crate) exclude: Vec<String>,
-
-    /// Columns that are categories even if they look like numbers (may be repeated).
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
-    pub(crate) categorical: Vec<String>,
-
-    /// What to do with missing values: error, mean or median.
-    #[arg(long, value_name = "POLICY", value_parser = missing_parser())]
-    pub(crate) missing: Option<Missing>,
-
-    /// How unlabelled rows are marked: blank, -1, 0 or a word (may be repeated); else found out.
-    #[arg(long, value_name = "MARK", allow_hyphen_values = true)]
-    pub(crate) unlabeled_marker: Vec<String>,
-
-    /// A second table with the same columns: the unlabelled pool.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) unlabeled: Option<PathBuf>,
-
-    /// A list of positives among the rows, joined by --key.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) positives: Option<PathBuf>,
-
-    /// The column that joins --positives, of this name in both files.
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) key: Option<String>,
-
-    /// The column of --positives that holds class names.
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) positives_class: Option<String>,
-
-    /// The labels of an .npy array, as an array of their own.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) labels: Option<PathBuf>,
-}
-
 /// `mpu-cli losses`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Losses {
@@ -639,13 +540,4 @@ fn parse_classes(text: &str) -> Result<ClassCount, String> {
         .parse()
         .map_err(|_| format!("`{text}` is not a whole number"))?;
     ClassCount::new(n).map_err(|error| error.to_string())
-}
-
-fn missing_parser() -> impl TypedValueParser<Value = Missing> {
-    PossibleValuesParser::new(Missing::ALL.map(Missing::slug)).map(|name| {
-        Missing::ALL
-            .into_iter()
-            .find(|policy| policy.slug() == name)
-            .unwrap_or_default()
-    })
 }
