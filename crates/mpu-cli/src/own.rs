@@ -11,9 +11,8 @@ use mpu_data::table::{
     TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
 use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
-use mpu_models::Init;
 use mpu_risk::Method;
-use mpu_train::{Judged, Problem, Sample, Schedule, TrainSettings, TrainingRange};
+use mpu_train::{Batching, Judged, Problem, Sample, Schedule, TrainingRange};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Auto, ModelConfig, RunConfig};
@@ -25,6 +24,10 @@ pub(crate) type OwnConfig = RunConfig<OwnData>;
 
 /// The fewest labelled rows of a class: some train, some are held out, some are scored out of fold.
 const FEWEST: usize = 6;
+
+/// Steps of an epoch at the least, and of all epochs together about, if 40 to 100 of them can give it.
+pub(crate) const MIN_STEPS: usize = 5;
+const ALL_STEPS: usize = 1500;
 
 /// What the run trains on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -347,29 +350,29 @@ impl OwnConfig {
             Shape::Image { .. } if table.schema.is_images() => Scaling::Div255,
             _ => Scaling::Standardize,
         });
-        let n_rows = table.labels.len() as f64 * (1.0 - share);
-        let defaults = small_data(n_rows as usize);
+        let n_rows = (table.labels.len() as f64 * (1.0 - share)) as usize;
         self.model.get_or_insert_with(|| match shape {
             Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },
             _ => ModelConfig::Mlp {
-                hidden: if n_rows < 5000.0 {
+                hidden: if n_rows < 5000 {
                     vec![128, 128]
                 } else {
                     vec![300; 4]
                 },
             },
         });
-        if !is_given(&["train", "batch-size"]) {
-            self.train.batch_size = defaults.batch_size;
+        if !is_given(&["train", "batch-size"]) && !is_given(&["train", "min-steps"]) {
+            self.train.min_steps = MIN_STEPS;
+        }
+        if !is_given(&["train", "batching"]) {
+            self.train.batching = Batching::Stratified;
         }
         if !is_given(&["train", "epochs"]) {
-            self.train.epochs = defaults.epochs;
+            let steps = n_rows.div_ceil(self.train.batch_of(n_rows)).max(1);
+            self.train.epochs = ALL_STEPS.div_ceil(steps).clamp(40, 100);
         }
         if !is_given(&["train", "schedule"]) {
-            self.train.schedule = defaults.schedule;
-        }
-        if !is_given(&["train", "init"]) {
-            self.train.init = defaults.init;
+            self.train.schedule = Schedule::Cosine;
         }
         self.check(share)
     }
@@ -377,19 +380,5 @@ impl OwnConfig {
     /// A name for the run's folder.
     pub(crate) fn name(&self) -> String {
         format!("{}-{}-s{}", self.data.name(), self.method, self.seed)
-    }
-}
-
-/// Settings for so many rows: about twenty batches an epoch and fifteen hundred steps in all, within
-/// bounds.
-fn small_data(n_rows: usize) -> TrainSettings {
-    let batch_size = (n_rows / 20).next_power_of_two().clamp(32, 512);
-    let steps = n_rows.div_ceil(batch_size).max(1);
-    TrainSettings {
-        batch_size,
-        epochs: 1500usize.div_ceil(steps).clamp(40, 100),
-        schedule: Schedule::Cosine,
-        init: Init::KaimingNormal,
-        ..TrainSettings::default()
     }
 }

@@ -4,11 +4,12 @@ use mpu_data::{ClassCount, DatasetId, Scaling};
 use mpu_loss::{Form, Loss, Surrogate};
 use mpu_report::{Record, paper};
 use mpu_risk::{Correction, Method};
-use mpu_train::{Schedule, Selection, SelfTraining};
+use mpu_train::{Batching, Schedule, Selection, SelfTraining};
 
 use crate::args::runs::{Artefact, Rate, Reproduce, What};
 use crate::config::{DataConfig, RunConfig, SweepConfig};
 use crate::misspecification;
+use crate::own::MIN_STEPS;
 use crate::plan::Planned;
 
 /// The paper's number of seeds and epochs.
@@ -87,6 +88,8 @@ impl Setting {
             config.train.epochs = epochs.min(ST_EPOCHS);
             config.train.lr = 1e-3;
             config.train.schedule = Schedule::Cosine;
+            config.train.batching = Batching::Stratified;
+            config.train.min_steps = MIN_STEPS;
             let default = SelfTraining::default();
             config.train.self_training = Some(SelfTraining {
                 warm_up_epochs: default.warm_up_epochs.min(config.train.epochs / 2).max(1),

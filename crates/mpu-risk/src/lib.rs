@@ -84,6 +84,7 @@ pub use diagnostics::{area_offset, class_risk, unbiasedness_gap};
 pub use error::{Error, Result};
 pub use estimator::{Estimator, PlainRisk, Risk};
 pub use groups::Groups;
+pub use likelihood::PoolSurprise;
 pub use method::Method;
 pub use terms::RiskTerms;
 

@@ -119,6 +119,38 @@ impl CaseControl {
     }
 }
 
+/// How the case-control likelihood takes the rows of the pool.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PoolSurprise {
+    /// The mean of `-log P(s=u|x)` over the pool, with `q = softmax(f)` in `P`.
+    pub of_model: f64,
+    /// The same of a model that knows the priors and nothing else, `q = π`.
+    pub of_priors: f64,
+}
+
+impl PoolSurprise {
+    /// Of scores of the pool's rows, `k` to a row, where `groups` tells how the whole sample was drawn.
+    ///
+    /// ```text
+    /// -log P(s=u|x) = log(1 + Σ_{i<k} n_i q_i(x) / (π_i n_u))
+    /// ```
+    ///
+    /// The logarithm is concave: a model whose mean over the pool is `π` is never more surprised than
+    /// `π` itself, and the less so the more it tells rows apart. One that is has lost what it knew.
+    #[doc(alias = "eq:pool-surprise")]
+    pub fn new(priors: &Priors, groups: &Groups, scores: &[f64]) -> Self {
+        let sampled = CaseControl::new(priors, groups);
+        let k = priors.as_slice().len();
+        let n_rows = (scores.len() / k).max(1) as f64;
+        let known: Vec<f64> = priors.as_slice().iter().map(|pi| pi.ln()).collect();
+        let rows = scores.chunks_exact(k).map(|row| sampled.unlabeled(row));
+        Self {
+            of_model: rows.sum::<f64>() / n_rows,
+            of_priors: sampled.unlabeled(&known),
+        }
+    }
+}
+
 /// Adds `factor · v_j e^{f_j} / Σ v e^f`.
 fn add_shares(scores: &[f64], v: impl Fn(usize) -> f64, factor: f64, gradient: &mut [f64]) {
     let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -167,6 +199,36 @@ mod tests {
             let total = total + (-sampled.unlabeled(&scores)).exp();
             assert!((total - 1.0).abs() < 1e-12, "{scores:?}: {total}");
         }
+    }
+
+    #[test]
+    fn the_surprise_is_that_of_its_formula_and_knowledge_lowers_it() {
+        let labels = [
+            Labeled(0),
+            Labeled(0),
+            Labeled(0),
+            Labeled(1),
+            Unlabeled,
+            Unlabeled,
+        ];
+        let groups = Groups::new(ClassCount::new(3).unwrap(), &labels).unwrap();
+        let priors = Priors::from_observed(&[0.25, 0.25]).unwrap();
+        let surprise = |q: [[f64; 3]; 2]| {
+            let scores: Vec<f64> = q.as_flattened().iter().map(|q| q.ln()).collect();
+            PoolSurprise::new(&priors, &groups, &scores)
+        };
+        let q = [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]];
+        let by_hand = |q: [f64; 3]| (1.0 + (3.0 * q[0] + q[1]) / (0.25 * 2.0)).ln();
+        let found = surprise(q);
+        assert!((found.of_model - f64::midpoint(by_hand(q[0]), by_hand(q[1]))).abs() < 1e-12);
+        assert!((found.of_priors - 3f64.ln()).abs() < 1e-12, "log(N / n_u)");
+        // The same mean, told apart better and worse; and everything called the first class.
+        let told = surprise([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]);
+        let not_told = surprise([[0.25, 0.25, 0.5]; 2]);
+        let collapsed = surprise([[1.0, 0.0, 0.0]; 2]);
+        assert!(told.of_model < not_told.of_model);
+        assert!((not_told.of_model - not_told.of_priors).abs() < 1e-12);
+        assert!(collapsed.of_model > collapsed.of_priors);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use mpu_risk::RiskTerms;
 
 use crate::checkpoint::State;
 use crate::outcome::EpochMetrics;
+use crate::self_training::Collapse;
 
 /// Something that happened in a run.
 #[derive(Debug)]
@@ -33,12 +34,12 @@ pub enum Event<'a> {
     },
     /// An epoch is over and was judged.
     Epoch(&'a EpochMetrics),
-    /// Self-training failed: its mean probabilities left the priors. The warm-up model is the result.
+    /// Self-training failed. The warm-up model is the result.
     FellBack {
         /// The epoch after which that was seen, counted from 1.
         epoch: usize,
-        /// The distance between mean probabilities and priors, in total variation.
-        distance: f64,
+        /// What was seen.
+        sign: Collapse,
     },
     /// A state to resume from: write it down.
     Checkpoint(&'a State),

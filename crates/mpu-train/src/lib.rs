@@ -77,7 +77,7 @@ pub use problem::{Judged, Problem, Sample};
 pub use proxy::pu_accuracy;
 pub use pu_metrics::PuJudgement;
 pub use select::Selection;
-pub use self_training::SelfTraining;
+pub use self_training::{Collapse, SelfTraining};
 pub use settings::{Batching, Keep, Schedule, TrainSettings};
 pub use trainer::{Run, RunError, answers};
 pub use training_range::TrainingRange;

@@ -1,7 +1,9 @@
 //! Self-training on targets of the pool that agree with its class priors.
 
+use std::fmt;
+
 use mpu_data::Priors;
-use mpu_risk::Method;
+use mpu_risk::{Method, PoolSurprise};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -83,6 +85,31 @@ impl SelfTraining {
     }
 }
 
+/// A sign that self-training has failed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Collapse {
+    /// The mean probabilities of the pool are this far from the priors, in total variation.
+    Distance(f64),
+    /// The model tells the pool from labelled rows worse than the priors alone would.
+    Surprise(PoolSurprise),
+}
+
+impl fmt::Display for Collapse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Distance(distance) => write!(
+                f,
+                "the mean probabilities of the pool were {distance:.2} away from the priors (total variation)"
+            ),
+            Self::Surprise(surprise) => write!(
+                f,
+                "the pool's rows were less likely under the model ({:.3} nats each) than under the priors alone ({:.3})",
+                -surprise.of_model, -surprise.of_priors
+            ),
+        }
+    }
+}
+
 /// What scoring the pool gives.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PoolTargets {
@@ -93,8 +120,22 @@ pub(crate) struct PoolTargets {
 }
 
 impl PoolTargets {
+    /// The sign that the model which gave these has failed, if there is one.
+    pub(crate) fn collapse(
+        &self,
+        constants: &SelfTraining,
+        priors: &Priors,
+        surprise: PoolSurprise,
+    ) -> Option<Collapse> {
+        let distance = self.distance(priors);
+        if distance > constants.collapse_distance {
+            return Some(Collapse::Distance(distance));
+        }
+        (surprise.of_model > surprise.of_priors).then_some(Collapse::Surprise(surprise))
+    }
+
     /// Half the sum of absolute differences between the model's mean and the priors.
-    pub(crate) fn distance(&self, priors: &Priors) -> f64 {
+    fn distance(&self, priors: &Priors) -> f64 {
         let gaps = self.mean.iter().zip(priors.as_slice());
         gaps.map(|(m, pi)| (m - pi).abs()).sum::<f64>() / 2.0
     }
@@ -172,6 +213,9 @@ pub(crate) fn average(kept: &mut Vec<f32>, new: &[f64], momentum: f64) {
 
 #[cfg(test)]
 mod tests {
+    use mpu_data::ClassCount;
+    use mpu_data::MpuLabel::{Labeled, Unlabeled};
+    use mpu_risk::Groups;
     use proptest::prelude::*;
 
     use super::*;
@@ -216,6 +260,29 @@ mod tests {
         assert!(matched.targets.iter().all(|t| t.is_finite()));
         assert!(matched.targets.iter().skip(1).step_by(3).all(|&t| t == 0.0));
         assert!(matched.distance(&priors) > 0.1);
+    }
+
+    #[test]
+    fn either_sign_of_a_collapse_is_seen_and_told() {
+        let priors = Priors::new(vec![0.25, 0.25, 0.5]).unwrap();
+        let labels = [Labeled(0), Labeled(0), Labeled(0), Labeled(1), Unlabeled];
+        let groups = Groups::new(ClassCount::new(3).unwrap(), &labels).unwrap();
+        let sign = |q: [[f64; 3]; 2]| {
+            let scores: Vec<f64> = q.as_flattened().iter().map(|q| q.ln()).collect();
+            let surprise = PoolSurprise::new(&priors, &groups, &scores);
+            let scores: Vec<f32> = scores.iter().map(|&f| f as f32).collect();
+            match_priors(&scores, &priors).collapse(&SelfTraining::default(), &priors, surprise)
+        };
+        assert_eq!(sign([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]), None);
+        // Everything called negative: the likelihood of the pool could not be better.
+        let all_negative = sign([[0.0, 0.0, 1.0]; 2]).unwrap();
+        assert!(
+            all_negative.to_string().contains("0.50 away"),
+            "{all_negative}"
+        );
+        // Too much of the first class, though not far from the priors.
+        let leaning = sign([[0.5, 0.0, 0.5]; 2]).unwrap();
+        assert!(leaning.to_string().contains("less likely"), "{leaning}");
     }
 
     #[test]

@@ -105,6 +105,14 @@ impl Keep {
     }
 }
 
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
 macro_rules! named {
     ($type:ty, $what:literal) => {
         impl fmt::Display for $type {
@@ -133,14 +141,21 @@ named!(Batching, "batching");
 named!(Schedule, "schedule");
 named!(Keep, "keep");
 
+/// What `min-steps` leaves of a batch at the least: with fewer rows, estimates of a batch are mostly noise.
+const SMALLEST_BATCH: usize = 32;
+
 /// The settings of the training loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TrainSettings {
     /// Passes over the training rows; at least 1.
     pub epochs: usize,
-    /// Rows of a batch; at least 1.
+    /// Rows of a batch, at the most; at least 1.
     pub batch_size: usize,
+    /// Steps that an epoch has at least. Where the rows are too few for that, batches are smaller: the largest
+    /// power of two that gives so many, but no fewer than 32 rows. 0 leaves batches as they are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub min_steps: usize,
     /// Learning rate; finite and above 0.
     pub lr: f64,
     /// How the learning rate changes.
@@ -167,6 +182,7 @@ impl Default for TrainSettings {
         Self {
             epochs: 100,
             batch_size: 512,
+            min_steps: 0,
             lr: 1e-3,
             schedule: Schedule::Constant,
             batching: Batching::Shuffled,
@@ -180,6 +196,15 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
+    /// Rows of a batch, out of so many rows.
+    pub fn batch_of(&self, n_rows: usize) -> usize {
+        if self.min_steps == 0 {
+            return self.batch_size;
+        }
+        let most = (n_rows / self.min_steps).max(SMALLEST_BATCH);
+        self.batch_size.min(1 << most.ilog2())
+    }
+
     /// Checks every range.
     pub fn check(&self) -> Result<()> {
         let at_least_one = |name, value: usize| match value {
@@ -258,6 +283,24 @@ mod tests {
         }
         let optimizer = OptimSpec::Sgd { momentum: 1.5 };
         assert!(TrainSettings { optimizer, ..good }.check().is_err());
+    }
+
+    #[test]
+    fn batches_shrink_where_rows_are_few() {
+        let batch_of = |batch_size, min_steps, n_rows| {
+            let settings = TrainSettings {
+                batch_size,
+                min_steps,
+                ..TrainSettings::default()
+            };
+            settings.batch_of(n_rows)
+        };
+        assert_eq!(batch_of(512, 0, 100), 512);
+        assert_eq!(batch_of(512, 10, 60_000), 512);
+        assert_eq!(batch_of(512, 10, 5_119), 256);
+        assert_eq!(batch_of(512, 10, 640), 64);
+        assert_eq!(batch_of(512, 10, 3), 32);
+        assert_eq!(batch_of(16, 10, 3), 16);
     }
 
     #[test]

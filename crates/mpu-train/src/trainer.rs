@@ -2,7 +2,7 @@
 
 use mpu_data::{MpuLabel, Seed, Stream};
 use mpu_models::{ModelSpec, Optimizer, Params, Threads};
-use mpu_risk::{Estimator, Groups, Method, unbiasedness_gap};
+use mpu_risk::{Estimator, Groups, Method, PoolSurprise, unbiasedness_gap};
 
 use crate::batch::Batches;
 use crate::checkpoint::{Spare, State};
@@ -56,7 +56,7 @@ impl Run {
         let mut progress = Progress::start(self, problem, resume)?;
         let epochs = self.settings.epochs;
         let n_rows = problem.train().labels.len();
-        let n_batches = n_rows.div_ceil(self.settings.batch_size);
+        let n_batches = n_rows.div_ceil(self.settings.batch_of(n_rows));
         let epoch = progress.state.epochs_done() + 1;
         let mut control = tell(
             observer,
@@ -186,7 +186,8 @@ impl<'a> Progress<'a> {
         };
         let labels = &problem.train().labels;
         let settings = &run.settings;
-        let max_rows = Batches::max_rows(labels, settings.batching, settings.batch_size);
+        let batch_size = settings.batch_of(labels.len());
+        let max_rows = Batches::max_rows(labels, settings.batching, batch_size);
         let device = run.device.resolve()?;
         let engine = Engine::new(&run.model, &state.params, max_rows, device, run.threads)?;
         let mut n_pool = 0;
@@ -282,15 +283,20 @@ impl<'a> Progress<'a> {
             &matched.targets,
             constants.momentum,
         );
-        let distance = matched.distance(priors);
-        // Scores of a warm-up that are no log-probabilities have no mean that could be near the priors.
-        if first || distance <= constants.collapse_distance {
+        // Scores of a warm-up need not be log-probabilities: they are not judged as such.
+        if first {
             return Ok(None);
         }
+        let groups = Groups::new(self.problem.classes(), &train.labels)?;
+        let scores: Vec<f64> = scores.into_iter().map(f64::from).collect();
+        let surprise = PoolSurprise::new(priors, &groups, &scores);
+        let Some(sign) = matched.collapse(&constants, priors, surprise) else {
+            return Ok(None);
+        };
         if let Some(spare) = &mut self.state.spare {
             spare.in_force = true;
         }
-        Ok(Some(Event::FellBack { epoch, distance }))
+        Ok(Some(Event::FellBack { epoch, sign }))
     }
 
     fn keep(&mut self, epoch: usize, in_force: bool) {
@@ -315,7 +321,7 @@ impl<'a> Progress<'a> {
         let batches = Batches::draw(
             &train.labels,
             settings.batching,
-            settings.batch_size,
+            settings.batch_of(train.labels.len()),
             run.seed,
             epoch,
         );

@@ -318,13 +318,13 @@ impl Observer for Watch<'_> {
                     write_scalars(writer, metrics)?;
                 }
             }
-            Event::FellBack { epoch, distance } => {
+            Event::FellBack { epoch, sign } => {
                 let message = format!(
-                    "self-training failed after epoch {epoch}: mean probabilities are {distance:.2} away from the priors; the warm-up model is used"
+                    "self-training failed: after epoch {epoch} {sign}; the warm-up model is used"
                 );
                 self.bar.suspend(|| {
                     tracing::warn!(
-                        "{message}\nhint: check the priors, for instance with `mpu-cli prior`"
+                        "{message}\nhint: check the scale of the features and the priors, for instance with `mpu-cli prior`"
                     );
                 });
             }
