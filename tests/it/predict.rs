@@ -80,6 +80,8 @@ fn model() -> &'static Path {
             "model={kind=\"mlp\", hidden=[16]}",
             "--epochs",
             "12",
+            "--batch-size",
+            "64",
             "--out",
             path(&run),
         ]);

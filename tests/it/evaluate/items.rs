@@ -157,6 +157,8 @@ pub(crate) fn train(items: &Items, name: &str, extra: &[&str]) {
         "dent=0.1667,scratch=0.1667,stain|odd=0.1667",
         "--epochs",
         "12",
+        "--batch-size",
+        "32",
         "--set",
         "model={kind=\"mlp\", hidden=[24, 24]}",
         "--threads",
