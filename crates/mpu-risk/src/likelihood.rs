@@ -149,6 +149,15 @@ impl PoolSurprise {
             of_priors: sampled.unlabeled(&known),
         }
     }
+
+    /// The share of the priors' surprise that the model takes away: 1 at the most, below 0 if it adds to it.
+    pub fn gain(&self) -> f64 {
+        if self.of_priors > 0.0 {
+            1.0 - self.of_model / self.of_priors
+        } else {
+            0.0
+        }
+    }
 }
 
 /// Adds `factor · v_j e^{f_j} / Σ v e^f`.
@@ -229,6 +238,8 @@ mod tests {
         assert!(told.of_model < not_told.of_model);
         assert!((not_told.of_model - not_told.of_priors).abs() < 1e-12);
         assert!(collapsed.of_model > collapsed.of_priors);
+        assert!(collapsed.gain() < 0.0 && not_told.gain().abs() < 1e-12);
+        assert!((told.gain() - (1.0 - told.of_model / 3f64.ln())).abs() < 1e-12);
     }
 
     #[test]

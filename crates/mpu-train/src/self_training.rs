@@ -3,7 +3,9 @@
 use std::fmt;
 
 use mpu_data::Priors;
-use mpu_risk::{Method, PoolSurprise};
+use mpu_risk::Method;
+#[cfg(doc)]
+use mpu_risk::PoolSurprise;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -30,10 +32,11 @@ pub struct SelfTraining {
     /// one answer (both in total variation; in `(0, 1]`). In development the largest share seen was 0.15,
     /// priors wrong by 30 % included. The warm-up model is used then.
     pub collapse_distance: f64,
-    /// And when the model takes away less than this share of the pool's [surprise](PoolSurprise) under
-    /// the priors alone, in `[0, 1)`: priors that are too high contradict the pool and end there. In
-    /// development it was 0.04 or more with true priors, and 0.007 or less where observed classes were
-    /// given 96 % of a pool of which they made up 80 %.
+    /// And when the model takes away less than this share of the pool's surprise under the priors alone
+    /// ([`PoolSurprise::gain`], in `[0, 1)`), where the warm-up model took away ten times as much as is
+    /// left: priors that are too high contradict the pool and end there. In development at least 0.04
+    /// was left with true priors, and 0.006 or less where observed classes were given 96 % of a
+    /// pool of which they made up 80 %.
     pub least_gain: f64,
 }
 
@@ -104,8 +107,14 @@ pub enum Collapse {
     /// The mean probabilities of the pool have gone this share of the way from the priors to one answer
     /// for all rows.
     Distance(f64),
-    /// The model tells the pool from labelled rows hardly better than the priors alone, or worse.
-    Surprise(PoolSurprise),
+    /// The model tells the pool from labelled rows hardly better than the priors alone, which the warm-up
+    /// model did not.
+    Forgotten {
+        /// [`PoolSurprise::gain`].
+        gain: f64,
+        /// The same of the warm-up model.
+        of_warm_up: f64,
+    },
 }
 
 impl fmt::Display for Collapse {
@@ -116,10 +125,11 @@ impl fmt::Display for Collapse {
                 "the mean probabilities of the pool were {:.0} % of the way from the priors to one answer for all rows",
                 100.0 * share
             ),
-            Self::Surprise(surprise) => write!(
+            Self::Forgotten { gain, of_warm_up } => write!(
                 f,
-                "the model explained the pool hardly better than the priors alone ({:.3} against {:.3} nats a row)",
-                surprise.of_model, surprise.of_priors
+                "the model explained {:.1} % of the pool's surprise, the warm-up model {:.1} %: the priors may be too high",
+                100.0 * gain,
+                100.0 * of_warm_up
             ),
         }
     }
@@ -140,14 +150,15 @@ impl PoolTargets {
         &self,
         constants: &SelfTraining,
         priors: &Priors,
-        surprise: PoolSurprise,
+        gain: f64,
+        of_warm_up: f64,
     ) -> Option<Collapse> {
         let share = self.way_to_one_answer(priors);
         if share > constants.collapse_distance {
             return Some(Collapse::Distance(share));
         }
-        let most = (1.0 - constants.least_gain) * surprise.of_priors;
-        (surprise.of_model > most).then_some(Collapse::Surprise(surprise))
+        let forgotten = gain < constants.least_gain && gain < of_warm_up / FORGOTTEN;
+        forgotten.then_some(Collapse::Forgotten { gain, of_warm_up })
     }
 
     /// The distance between the model's mean and the priors (half the sum of absolute differences), as a
@@ -164,6 +175,9 @@ impl PoolTargets {
     }
 }
 
+/// A model has forgotten the pool only if the warm-up model knew this many times as much of it: one that
+/// has hardly begun to learn has nothing to forget.
+const FORGOTTEN: f64 = 10.0;
 /// Rounds of scaling at the most; a handful is enough on real data.
 const ROUNDS: usize = 100;
 /// How near a column's share must come to its prior.
@@ -238,7 +252,7 @@ pub(crate) fn average(kept: &mut Vec<f32>, new: &[f64], momentum: f64) {
 mod tests {
     use mpu_data::ClassCount;
     use mpu_data::MpuLabel::{Labeled, Unlabeled};
-    use mpu_risk::Groups;
+    use mpu_risk::{Groups, PoolSurprise};
     use proptest::prelude::*;
 
     use super::*;
@@ -290,22 +304,27 @@ mod tests {
         let priors = Priors::new(vec![0.25, 0.25, 0.5]).unwrap();
         let labels = [Labeled(0), Labeled(0), Labeled(0), Labeled(1), Unlabeled];
         let groups = Groups::new(ClassCount::new(3).unwrap(), &labels).unwrap();
-        let sign = |q: [[f64; 3]; 2]| {
+        let sign = |q: [[f64; 3]; 2], of_warm_up: f64| {
             let scores: Vec<f64> = q.as_flattened().iter().map(|q| q.ln()).collect();
-            let surprise = PoolSurprise::new(&priors, &groups, &scores);
+            let gain = PoolSurprise::new(&priors, &groups, &scores).gain();
             let scores: Vec<f32> = scores.iter().map(|&f| f as f32).collect();
-            match_priors(&scores, &priors).collapse(&SelfTraining::default(), &priors, surprise)
+            let constants = SelfTraining::default();
+            match_priors(&scores, &priors).collapse(&constants, &priors, gain, of_warm_up)
         };
-        assert_eq!(sign([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]), None);
+        assert_eq!(sign([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], 0.2), None);
         // Everything called negative: the likelihood of the pool could not be better.
-        let all_negative = sign([[0.0, 0.0, 1.0]; 2]).unwrap();
+        let all_negative = sign([[0.0, 0.0, 1.0]; 2], 0.2).unwrap();
         assert!(
             all_negative.to_string().contains("100 % of the way"),
             "{all_negative}"
         );
-        // Nothing told apart, though the mean is that of the priors.
-        let idle = sign([[0.25, 0.25, 0.5]; 2]).unwrap();
-        assert!(idle.to_string().contains("hardly better"), "{idle}");
+        // Nothing told apart, though the mean is that of the priors: forgotten, unless never known.
+        let idle = sign([[0.25, 0.25, 0.5]; 2], 0.2).unwrap();
+        assert!(
+            idle.to_string().contains("the warm-up model 20.0 %"),
+            "{idle}"
+        );
+        assert_eq!(sign([[0.26, 0.24, 0.5], [0.24, 0.25, 0.51]], 0.0), None);
     }
 
     #[test]

@@ -130,6 +130,8 @@ struct Progress<'a> {
     warm_up: Option<Estimator>,
     /// The place of each row of the pool among them; none for labelled rows.
     places: Vec<Option<usize>>,
+    /// What the warm-up model knew of the pool, once it has been asked.
+    warm_up_gain: Option<f64>,
 }
 
 impl<'a> Progress<'a> {
@@ -205,6 +207,7 @@ impl<'a> Progress<'a> {
             state,
             warm_up,
             places,
+            warm_up_gain: None,
         })
     }
 
@@ -267,36 +270,63 @@ impl<'a> Progress<'a> {
         if epoch == constants.warm_up_epochs {
             self.keep(epoch, false);
         }
-        let train = self.problem.train();
-        let is_pool = |&row: &usize| self.places[row].is_some();
-        let rows: Vec<usize> = (0..train.labels.len()).filter(is_pool).collect();
-        let mut scores = Vec::new();
-        for part in rows.chunks(4096) {
-            let features = train.features.select(part);
-            scores.extend(self.engine.predict(&self.state.params, features.values())?);
-        }
+        let scores = self.pool_scores(&self.state.params.clone())?;
         let priors = self.run.estimator.priors();
         let matched = self_training::match_priors(&scores, priors);
-        let first = self.state.targets.is_empty();
         self_training::average(
             &mut self.state.targets,
             &matched.targets,
             constants.momentum,
         );
-        // Scores of a warm-up need not be log-probabilities: they are not judged as such.
-        if first {
+        if epoch == constants.warm_up_epochs {
             return Ok(None);
         }
-        let groups = Groups::new(self.problem.classes(), &train.labels)?;
-        let scores: Vec<f64> = scores.into_iter().map(f64::from).collect();
-        let surprise = PoolSurprise::new(priors, &groups, &scores);
-        let Some(sign) = matched.collapse(&constants, priors, surprise) else {
+        let gain = self.pool_gain(&scores)?;
+        let warm_up_gain = self.warm_up_gain()?;
+        let Some(sign) = matched.collapse(&constants, priors, gain, warm_up_gain) else {
             return Ok(None);
         };
         if let Some(spare) = &mut self.state.spare {
             spare.in_force = true;
         }
         Ok(Some(Event::FellBack { epoch, sign }))
+    }
+
+    /// Scores of the pool's rows, `k` to a row.
+    fn pool_scores(&mut self, params: &Params) -> Result<Vec<f32>> {
+        let train = self.problem.train();
+        let is_pool = |&row: &usize| self.places[row].is_some();
+        let rows: Vec<usize> = (0..train.labels.len()).filter(is_pool).collect();
+        let mut scores = Vec::new();
+        for part in rows.chunks(4096) {
+            let features = train.features.select(part);
+            scores.extend(self.engine.predict(params, features.values())?);
+        }
+        Ok(scores)
+    }
+
+    /// What a model with such scores of the pool knows of it.
+    fn pool_gain(&self, scores: &[f32]) -> Result<f64> {
+        let groups = Groups::new(self.problem.classes(), &self.problem.train().labels)?;
+        let scores: Vec<f64> = scores.iter().copied().map(f64::from).collect();
+        let priors = self.run.estimator.priors();
+        Ok(PoolSurprise::new(priors, &groups, &scores).gain())
+    }
+
+    /// [`pool_gain`](Self::pool_gain) of the warm-up model, worked out once.
+    fn warm_up_gain(&mut self) -> Result<f64> {
+        if let Some(gain) = self.warm_up_gain {
+            return Ok(gain);
+        }
+        let params = self.state.spare.as_ref().map(|spare| spare.params.clone());
+        let gain = match params {
+            Some(params) => {
+                let scores = self.pool_scores(&params)?;
+                self.pool_gain(&scores)?
+            }
+            None => 0.0,
+        };
+        Ok(*self.warm_up_gain.insert(gain))
     }
 
     fn keep(&mut self, epoch: usize, in_force: bool) {
