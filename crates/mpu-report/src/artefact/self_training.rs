@@ -1,6 +1,7 @@
 //! `csmpu-st` beside the best of everything else, row by row.
 
 use super::accuracy::{ORACLE, Outcome, PAPER_METHODS, Row};
+use super::select::shortfall;
 use crate::page::Section;
 use crate::stats;
 use crate::table::{Align, Table};
@@ -40,10 +41,10 @@ pub fn section(rows: &[Row]) -> Option<Section> {
             found.spread(),
             found.n.to_string(),
             percent(row.best_published()),
-            own.map_or("–".to_owned(), |(mean, method)| {
-                format!("{mean:.2} {method}")
+            own.map_or("–".to_owned(), |(found, method)| {
+                format!("{} {method}", told(found))
             }),
-            percent(row.found(ORACLE).map(|o| o.mean)),
+            row.found(ORACLE).map_or("–".to_owned(), told),
             percent(found.shifted),
             format!("{:.2}", found.f1),
             percent(found.calibration_error),
@@ -57,7 +58,11 @@ pub fn section(rows: &[Row]) -> Option<Section> {
         (won.iter().filter(|won| **won).count(), won.len())
     };
     let (published, of_published) = count(&Row::best_published);
-    let (own, of_own) = count(&|row| row.complete().and(row.best_own()).map(|(mean, _)| mean));
+    let (own, of_own) = count(&|row| {
+        row.complete()
+            .and(row.best_own())
+            .map(|(found, _)| found.mean)
+    });
     let gaps = |value: &dyn Fn(&Outcome) -> Option<f64>| {
         let gaps: Vec<f64> = run
             .iter()
@@ -99,12 +104,21 @@ impl Row {
         means.max_by(f64::total_cmp)
     }
 
-    /// The best of our means of the paper's methods, and whose it is.
-    fn best_own(&self) -> Option<(f64, &'static str)> {
-        let means = PAPER_METHODS
+    /// The best of ours of the paper's methods, and whose it is.
+    fn best_own(&self) -> Option<(&Outcome, &'static str)> {
+        let found = PAPER_METHODS
             .iter()
-            .filter_map(|m| Some((self.found(m)?.mean, *m)));
-        means.max_by(|a, b| a.0.total_cmp(&b.0))
+            .filter_map(|m| Some((self.found(m)?, *m)));
+        found.max_by(|a, b| a.0.mean.total_cmp(&b.0.mean))
+    }
+}
+
+/// A mean, with its seeds and epochs if they are not the paper's.
+fn told(found: &Outcome) -> String {
+    let mean = format!("{:.2}", found.mean);
+    match shortfall(found.n, found.epochs) {
+        Some(short) => format!("{mean} ({short})"),
+        None => mean,
     }
 }
 
@@ -126,6 +140,7 @@ mod tests {
             "is 1.00 points over 1 rows",
             "is then 0.50 points over 1 rows",
             "| 97.00 |",
+            "| 98.00 (n=1, 100 epochs) |",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
