@@ -28,9 +28,9 @@ pub struct SelfTraining {
     /// ten epochs, so that one bad epoch moves nothing for good.
     pub momentum: f64,
     /// Self-training has failed when the mean probabilities of the pool, before they are matched to the
-    /// priors, have gone this share of the way from the priors to the nearest model that gives all rows
-    /// one answer (both in total variation; in `(0, 1]`). In development the largest share seen was 0.15,
-    /// priors wrong by 30 % included. The warm-up model is used then.
+    /// priors, have gone this share of the way from the priors to one answer for all rows, in `(0, 1]`. In
+    /// development the largest share seen was 0.15 at the most, priors wrong by 30 % included. The warm-up
+    /// model is used then.
     pub collapse_distance: f64,
     /// And when the model takes away less than this share of the pool's surprise under the priors alone
     /// ([`PoolSurprise::gain`], in `[0, 1)`), where the warm-up model took away ten times as much as is
@@ -161,17 +161,14 @@ impl PoolTargets {
         forgotten.then_some(Collapse::Forgotten { gain, of_warm_up })
     }
 
-    /// The distance between the model's mean and the priors (half the sum of absolute differences), as a
-    /// share of that between the priors and the nearest unit vector, `1 - max π`.
+    /// How far the model's mean `m` has gone from the priors to one answer for all rows, for the class
+    /// where that is most: `max_j (m_j - π_j) / (1 - π_j)`.
     fn way_to_one_answer(&self, priors: &Priors) -> f64 {
-        let pi = priors.as_slice();
-        let distance: f64 = self.mean.iter().zip(pi).map(|(m, pi)| (m - pi).abs()).sum();
-        let nearest = 1.0 - pi.iter().copied().fold(0.0, f64::max);
-        if nearest > 0.0 {
-            distance / 2.0 / nearest
-        } else {
-            0.0
-        }
+        let classes = self.mean.iter().zip(priors.as_slice());
+        classes
+            .filter(|(_, pi)| **pi < 1.0)
+            .map(|(m, pi)| (m - pi) / (1.0 - pi))
+            .fold(0.0, f64::max)
     }
 }
 
