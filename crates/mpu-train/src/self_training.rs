@@ -33,11 +33,15 @@ pub struct SelfTraining {
     /// model is used then.
     pub collapse_distance: f64,
     /// And when the model takes away less than this share of the pool's surprise under the priors alone
-    /// ([`PoolSurprise::gain`], in `[0, 1)`), where the warm-up model took away ten times as much as is
-    /// left: priors that are too high contradict the pool and end there. In development at least 0.04
-    /// was left with true priors, and 0.006 or less where observed classes were given 96 % of a
-    /// pool of which they made up 80 %.
+    /// ([`PoolSurprise::gain`], in `[0, 1)`), having [fallen](Self::least_fall) to it: priors that are too
+    /// high contradict the pool and end there. In development at least 0.04 was left with true priors, and
+    /// 0.006 or less where observed classes were given 96 % of a pool of which they made up 80 %.
     pub least_gain: f64,
+    /// How many times as much the warm-up model must have taken away for that to be a fall, at least 1: one
+    /// that has hardly begun to learn has nothing to forget. In development it was 20 or more where it
+    /// failed. Left out of files at its default, so that earlier runs keep their ids.
+    #[serde(skip_serializing_if = "is_default_fall")]
+    pub least_fall: f64,
 }
 
 impl Default for SelfTraining {
@@ -48,8 +52,20 @@ impl Default for SelfTraining {
             momentum: 0.9,
             collapse_distance: 0.4,
             least_gain: 0.01,
+            least_fall: LEAST_FALL,
         }
     }
+}
+
+/// The default of [`SelfTraining::least_fall`].
+const LEAST_FALL: f64 = 10.0;
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_default_fall(fall: &f64) -> bool {
+    *fall == LEAST_FALL
 }
 
 impl SelfTraining {
@@ -97,13 +113,22 @@ impl SelfTraining {
                 "at least 0 and below 1",
             );
         }
+        if !(self.least_fall >= 1.0 && self.least_fall.is_finite()) {
+            return refused(
+                "train.self-training.least-fall",
+                self.least_fall.to_string(),
+                "a finite number of at least 1",
+            );
+        }
         Ok(())
     }
 }
 
-/// A sign that self-training has failed.
+/// A sign that self-training has failed, or cannot but fail.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Collapse {
+    /// The priors leave nothing for negatives: matched to them, no target could name one.
+    NoNegatives,
     /// The mean probabilities of the pool have gone this share of the way from the priors to one answer
     /// for all rows.
     Distance(f64),
@@ -120,6 +145,10 @@ pub enum Collapse {
 impl fmt::Display for Collapse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoNegatives => write!(
+                f,
+                "there was nothing to train towards: the priors of the observed classes sum to one and leave no negatives"
+            ),
             Self::Distance(share) => write!(
                 f,
                 "the mean probabilities of the pool were {:.0} % of the way from the priors to one answer for all rows",
@@ -157,7 +186,7 @@ impl PoolTargets {
         if share > constants.collapse_distance {
             return Some(Collapse::Distance(share));
         }
-        let forgotten = gain < constants.least_gain && gain < of_warm_up / FORGOTTEN;
+        let forgotten = gain < constants.least_gain && gain < of_warm_up / constants.least_fall;
         forgotten.then_some(Collapse::Forgotten { gain, of_warm_up })
     }
 
@@ -172,9 +201,6 @@ impl PoolTargets {
     }
 }
 
-/// A model has forgotten the pool only if the warm-up model knew this many times as much of it: one that
-/// has hardly begun to learn has nothing to forget.
-const FORGOTTEN: f64 = 10.0;
 /// Rounds of scaling at the most; a handful is enough on real data.
 const ROUNDS: usize = 100;
 /// How near a column's share must come to its prior.
@@ -372,6 +398,13 @@ mod tests {
                     ..good
                 },
                 "least-gain is 1",
+            ),
+            (
+                SelfTraining {
+                    least_fall: 0.5,
+                    ..good
+                },
+                "least-fall is 0.5",
             ),
         ] {
             let error = bad.check(40).unwrap_err().to_string();

@@ -14,7 +14,7 @@ use crate::metrics::Confusion;
 use crate::outcome::{EpochMetrics, Outcome};
 use crate::problem::{Judged, Problem, Sample};
 use crate::proxy::pu_accuracy;
-use crate::self_training::{self, SelfTraining};
+use crate::self_training::{self, Collapse, SelfTraining};
 use crate::settings::{Keep, TrainSettings};
 
 /// A run: everything that decides its outcome, besides the problem.
@@ -278,12 +278,14 @@ impl<'a> Progress<'a> {
             &matched.targets,
             constants.momentum,
         );
-        if epoch == constants.warm_up_epochs {
-            return Ok(None);
-        }
-        let gain = self.pool_gain(&scores)?;
-        let warm_up_gain = self.warm_up_gain()?;
-        let Some(sign) = matched.collapse(&constants, priors, gain, warm_up_gain) else {
+        let sign = if epoch > constants.warm_up_epochs {
+            let gain = self.pool_gain(&scores)?;
+            let of_warm_up = self.warm_up_gain()?;
+            matched.collapse(&constants, priors, gain, of_warm_up)
+        } else {
+            (priors.negative() == 0.0).then_some(Collapse::NoNegatives)
+        };
+        let Some(sign) = sign else {
             return Ok(None);
         };
         if let Some(spare) = &mut self.state.spare {

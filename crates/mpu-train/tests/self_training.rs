@@ -126,6 +126,18 @@ fn it_learns_and_goes_on_from_any_epoch_to_the_same_bits() {
 }
 
 #[test]
+fn priors_without_negatives_leave_the_warm_up_model() {
+    let none = Priors::from_observed(&[0.6, 0.4]).unwrap();
+    let (problem, run) = (problem(400), run("csmpu-st", none, settings(12)));
+    let mut watch = Watch::default();
+    let outcome = run.train(&problem, None, &mut watch).unwrap();
+    assert_eq!(watch.fell_back, Some(5), "at the end of the warm-up");
+    assert_eq!(outcome.reported().unwrap().epoch, 5);
+    // It still finds the negatives that the priors deny.
+    assert!(accuracy(&outcome) > 0.6, "{}", accuracy(&outcome));
+}
+
+#[test]
 fn a_failure_falls_back_to_the_warm_up_model_and_says_so() {
     let constants = SelfTraining {
         // No model comes this close to its priors.
