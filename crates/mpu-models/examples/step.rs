@@ -21,7 +21,7 @@ use mpu_models::fused::{Products, Workspace};
 use mpu_models::{Mode, ModelSpec, Network, OptimSpec, Optimizer, Params, Role, Threads};
 use mpu_risk::{Correction, Estimator, Groups, Method};
 
-type Error = Box<dyn std::error::Error>;
+type Error = Box<dyn std::error::Error + Send + Sync>;
 
 const LEARNING_RATE: f64 = 1e-3;
 
@@ -86,7 +86,8 @@ type Step<'a> = Box<dyn FnMut() -> Result<f64, Error> + 'a>;
 fn ours(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
     let mut params = task.params()?;
     let mut workspace = Workspace::new(&task.spec, task.n, threads)?;
-    let mut optimizer = Optimizer::new(OptimSpec::ADAM, params.trainable().len())?;
+    let optimizer = Optimizer::new(OptimSpec::ADAM, params.trainable().len())?;
+    let mut optimizer = optimizer.on(threads);
     Ok(Box::new(move || {
         workspace.batch_mut(task.n)?.copy_from_slice(&task.rows);
         let logits = workspace.forward(&mut params, Mode::Train)?;
@@ -127,12 +128,19 @@ fn main() -> Result<(), Error> {
     let [network, threads] = arguments.as_slice() else {
         return Err("usage: step mlp5|resnet20 THREADS".into());
     };
-    let task = match network.as_str() {
+    let threads: usize = threads.parse()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build()?
+        .install(|| serve(network, Threads::new(threads)))
+}
+
+/// Answers requests on a thread of the pool, as a training does.
+fn serve(network: &str, threads: Threads) -> Result<(), Error> {
+    let task = match network {
         "mlp5" => Task::new(ModelSpec::mlp5(784, 4), 512)?,
         "resnet20" => Task::new(ModelSpec::resnet20(3, 32, 32, 10), 128)?,
         _ => return Err(format!("no network `{network}`: mlp5 or resnet20").into()),
     };
-    let threads = Threads::new(threads.parse()?);
     let mut variants = [
         ("ours", ours(&task, threads)?),
         ("candle", candle(&task)?),

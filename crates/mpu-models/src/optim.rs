@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::kernels::isa::Isa;
 use crate::kernels::rows::{self, AdamStep};
+use crate::threads::Threads;
 
 /// Which optimiser, with its settings; the learning rate is given at every step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -79,6 +80,9 @@ impl OptimSpec {
     }
 }
 
+/// Parameters are handed to threads in multiples of this: fewer are not worth waking one.
+const PART_VALUES: usize = 1 << 14;
+
 /// What an optimiser remembers between steps: all that is needed to resume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OptimState {
@@ -96,6 +100,7 @@ pub struct Optimizer {
     spec: OptimSpec,
     state: OptimState,
     isa: Isa,
+    threads: Threads,
 }
 
 impl Optimizer {
@@ -134,7 +139,14 @@ impl Optimizer {
             spec,
             state,
             isa: Isa::detect(),
+            threads: Threads::ONE,
         })
+    }
+
+    /// The same, moving the parameters on so many threads of the current `rayon` pool.
+    #[must_use]
+    pub fn on(self, threads: Threads) -> Self {
+        Self { threads, ..self }
     }
 
     /// What to keep in order to resume.
@@ -175,6 +187,10 @@ impl Optimizer {
             });
         }
         *step += 1;
+        let part = self.threads.share(values.len(), PART_VALUES);
+        let values = values.chunks_mut(part).zip(gradient.chunks(part));
+        let values = values.zip(first.chunks_mut(part));
+        let isa = self.isa;
         match self.spec {
             OptimSpec::Adam {
                 beta1,
@@ -192,17 +208,18 @@ impl Optimizer {
                     root: (1.0 - libm::pow(beta2, t)).sqrt() as f32,
                     eps: eps as f32,
                 };
-                rows::adam(self.isa, values, gradient, first, second, coefficients);
+                let parts = values.zip(second.chunks_mut(part));
+                self.threads
+                    .for_each(parts, |(((values, gradient), first), second)| {
+                        rows::adam(isa, values, gradient, first, second, coefficients);
+                    });
             }
             OptimSpec::Sgd { momentum } => {
-                rows::sgd(
-                    self.isa,
-                    values,
-                    gradient,
-                    first,
-                    momentum as f32,
-                    lr as f32,
-                );
+                let (momentum, lr) = (momentum as f32, lr as f32);
+                self.threads
+                    .for_each(values, |((values, gradient), first)| {
+                        rows::sgd(isa, values, gradient, first, momentum, lr);
+                    });
             }
         }
         Ok(())
@@ -252,7 +269,7 @@ mod tests {
             let start: Vec<f32> = (0..n).map(|i| i as f32 / 7.0 - 2.0).collect();
             let gradient = |i: usize, step: usize| ((i * 5 + step * 3) % 11) as f64 / 4.0 - 1.0;
             let mut values = start.clone();
-            let mut optimizer = Optimizer::new(spec, n).unwrap();
+            let mut optimizer = Optimizer::new(spec, n).unwrap().on(Threads::new(2));
             for step in 0..5 {
                 let g: Vec<f32> = (0..n).map(|i| gradient(i, step) as f32).collect();
                 optimizer.step(&mut values, &g, 0.01).unwrap();

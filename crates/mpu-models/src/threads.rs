@@ -25,6 +25,11 @@ impl Threads {
         self.0.get()
     }
 
+    /// How many of `n` things one thread takes: an even share, rounded up to a multiple of `unit`.
+    pub(crate) fn share(self, n: usize, unit: usize) -> usize {
+        n.div_ceil(self.get()).next_multiple_of(unit)
+    }
+
     /// Does `work` on every part.
     pub(crate) fn for_each<T: Send>(self, parts: impl Iterator<Item = T>, work: impl Fn(T) + Sync) {
         if self.get() == 1 {

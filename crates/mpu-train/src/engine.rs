@@ -1,6 +1,9 @@
 //! The two ways of making a step: fused on the CPU, or plain candle operations on any device.
 
+use std::borrow::Cow;
+
 use candle_core::{Device, Tensor};
+use mpu_data::Features;
 use mpu_models::fused::Workspace;
 use mpu_models::{Mode, ModelSpec, Network, Params, Threads};
 use mpu_risk::{Estimator, Groups, RiskTerms};
@@ -15,14 +18,14 @@ pub(crate) enum Engine {
     Reference(Box<Network>, Device),
 }
 
-/// What a step gives besides the gradient.
-pub(crate) struct Step {
+/// What a step gives.
+pub(crate) struct Step<'a> {
     /// The batch's scores, row by row.
     pub(crate) scores: Vec<f64>,
     /// The parts of its risk.
     pub(crate) terms: RiskTerms,
     /// `∂R/∂parameters`.
-    pub(crate) gradient: Vec<f32>,
+    pub(crate) gradient: Cow<'a, [f32]>,
 }
 
 impl Engine {
@@ -39,19 +42,22 @@ impl Engine {
         })
     }
 
-    /// Scores, risk and gradient of a batch in training mode; running statistics in `params` move.
-    /// `None` if a score or the gradient is not finite.
+    /// Scores, risk and gradient of a batch, the `members` of `features`, in training mode; running
+    /// statistics in `params` move. `None` if a score or the gradient is not finite.
     pub(crate) fn step(
         &mut self,
         params: &mut Params,
-        rows: &[f32],
+        (features, members): (&Features, &[usize]),
         estimator: &Estimator,
         groups: &Groups,
-    ) -> Result<Option<Step>> {
-        let n_rows = groups.n_rows();
+    ) -> Result<Option<Step<'_>>> {
+        let (n_rows, inputs) = (members.len(), params.spec().inputs());
         match self {
             Self::Fused(workspace) => {
-                workspace.batch_mut(n_rows)?.copy_from_slice(rows);
+                let batch = workspace.batch_mut(n_rows)?.chunks_exact_mut(inputs);
+                for (place, &member) in batch.zip(members) {
+                    place.copy_from_slice(features.row(member));
+                }
                 let logits = workspace.forward(params, Mode::Train)?;
                 let scores: Vec<f64> = logits.iter().map(|&score| f64::from(score)).collect();
                 if scores.iter().any(|score| !score.is_finite()) {
@@ -59,16 +65,17 @@ impl Engine {
                 }
                 let risk = estimator.plain(&scores, groups)?;
                 let dlogits: Vec<f32> = risk.gradient.iter().map(|&g| g as f32).collect();
-                let gradient = workspace.backward(params, &dlogits)?.to_vec();
+                let gradient = workspace.backward(params, &dlogits)?;
                 Ok(finite(Step {
                     scores,
                     terms: risk.terms,
-                    gradient,
+                    gradient: gradient.into(),
                 }))
             }
             Self::Reference(network, device) => {
                 network.set_params(params)?;
-                let batch = Tensor::from_slice(rows, (n_rows, rows.len() / n_rows), device)
+                let batch = features.select(members);
+                let batch = Tensor::from_slice(batch.values(), (n_rows, inputs), device)
                     .map_err(tensor("the batch"))?;
                 let logits = network.forward(&batch, Mode::Train)?;
                 let scores = read(&logits)?;
@@ -83,7 +90,7 @@ impl Engine {
                 Ok(finite(Step {
                     scores,
                     terms: risk.terms,
-                    gradient,
+                    gradient: gradient.into(),
                 }))
             }
         }
@@ -113,8 +120,10 @@ impl Engine {
     }
 }
 
-fn finite(step: Step) -> Option<Step> {
-    step.gradient.iter().all(|g| g.is_finite()).then_some(step)
+fn finite(step: Step<'_>) -> Option<Step<'_>> {
+    // Without a way out of the inner loop, which would cost several times as much.
+    let all = |part: &[f32]| part.iter().fold(true, |all, g| all & g.is_finite());
+    step.gradient.chunks(4096).all(all).then_some(step)
 }
 
 fn read(logits: &Tensor) -> Result<Vec<f64>> {

@@ -359,15 +359,11 @@ impl<'a> Progress<'a> {
         );
         let mut params = self.state.params.clone();
         let mut optimizer = Optimizer::resume(settings.optimizer, self.state.optimizer.clone())
-            .map_err(Error::from)?;
+            .map_err(Error::from)?
+            .on(run.threads);
         let estimator = self.estimator().clone();
         let mut tally = Tally::default();
-        let mut rows = Vec::new();
         for (batch, members) in batches.iter().enumerate() {
-            rows.clear();
-            for &row in members {
-                rows.extend_from_slice(train.features.row(row));
-            }
             let groups = self.groups(members)?;
             let diverged = |what| Error::Diverged {
                 epoch: epoch + 1,
@@ -377,7 +373,7 @@ impl<'a> Progress<'a> {
             };
             let step = self
                 .engine
-                .step(&mut params, &rows, &estimator, &groups)?
+                .step(&mut params, (&train.features, members), &estimator, &groups)?
                 .ok_or_else(|| diverged("a score or a gradient is not finite"))?;
             optimizer
                 .step(params.trainable_mut(), &step.gradient, lr)
@@ -482,7 +478,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, run: &Run, problem: &Problem, rows: &[usize], step: &Step) -> Result<()> {
+    fn add(&mut self, run: &Run, problem: &Problem, rows: &[usize], step: &Step<'_>) -> Result<()> {
         let k = problem.classes().get();
         self.steps += 1;
         self.raw += step.terms.raw;

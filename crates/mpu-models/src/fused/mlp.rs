@@ -2,7 +2,7 @@
 
 use super::moments::{Moments, NormPlace, Statistics};
 use crate::kernels::isa::Isa;
-use crate::kernels::matmul::{Mat, matmul};
+use crate::kernels::matmul::{Mat, Product, matmul, part_rows};
 use crate::kernels::rows;
 use crate::spec::MlpSpec;
 use crate::threads::Threads;
@@ -63,6 +63,19 @@ pub(super) struct MlpWorkspace {
     sums: Vec<f32>,
 }
 
+/// What the pass back through a linear layer is made of; the tasks do not need one another.
+enum Task<'a> {
+    /// Some of the gradient of the weights.
+    Weights(Product<'a>),
+    /// The gradient of the input of some rows, from that of their outcome `d`, and its sums.
+    Slope {
+        d: Mat<'a>,
+        slope: &'a mut [f32],
+        active: &'a [f32],
+        sums: &'a mut [f32],
+    },
+}
+
 impl MlpWorkspace {
     pub(super) fn new(spec: &MlpSpec, max_rows: usize, isa: Isa, threads: Threads) -> Self {
         let (mut inputs, mut trainable, mut buffer) = (spec.inputs, 0, 0);
@@ -118,24 +131,32 @@ impl MlpWorkspace {
             let (isa, width) = (self.isa, layer.linear.outputs);
             let (weight, bias) = (layer.linear.weight(trainable), layer.linear.bias(trainable));
             let input_rows = Mat::new(input, n, layer.linear.inputs);
+            let part = part_rows(n, width, BLOCK_ROWS, self.threads);
+            let product = |index: usize, out: &mut [f32]| {
+                let rows = index * part..n.min((index + 1) * part);
+                matmul(input_rows.rows(rows), weight.t(), out);
+            };
             match &mut statistics {
                 Statistics::Running(buffers) => {
-                    let normal = &mut layer.normal[..n * width];
-                    matmul(input_rows, weight.t(), normal, self.threads);
                     layer.moments.recall(layer.norm, trainable, buffers);
                     let Moments { scale, shift, .. } = &layer.moments;
-                    let blocks = normal.chunks_mut(BLOCK_ROWS * width);
-                    self.threads.for_each(blocks, |z| {
+                    let parts = layer.normal[..n * width].chunks_mut(part * width);
+                    self.threads.for_each(parts.enumerate(), |(index, z)| {
+                        product(index, z);
                         rows::bias_relu_affine(isa, z, bias, scale, shift);
                     });
                 }
                 Statistics::Batch(buffers) => {
-                    let active = &mut layer.active[..n * width];
-                    matmul(input_rows, weight.t(), active, self.threads);
-                    let blocks = active.chunks_mut(BLOCK_ROWS * width);
-                    let blocks = blocks.zip(self.sums.chunks_exact_mut(2 * width));
-                    self.threads
-                        .for_each(blocks, |(z, sums)| activate(isa, z, bias, sums));
+                    let parts = layer.active[..n * width].chunks_mut(part * width);
+                    let part_sums = part.div_ceil(BLOCK_ROWS) * 2 * width;
+                    let parts = parts.zip(self.sums.chunks_mut(part_sums)).enumerate();
+                    self.threads.for_each(parts, |(index, (z, sums))| {
+                        product(index, z);
+                        let blocks = z.chunks_mut(BLOCK_ROWS * width);
+                        for (z, sums) in blocks.zip(sums.chunks_exact_mut(2 * width)) {
+                            activate(isa, z, bias, sums);
+                        }
+                    });
                     let starts = (0..n).step_by(BLOCK_ROWS);
                     let counts = starts.map(|first| BLOCK_ROWS.min(n - first));
                     let parts = counts.zip(self.sums.chunks_exact(2 * width));
@@ -147,7 +168,7 @@ impl MlpWorkspace {
         }
         let weight = self.head.weight(trainable).t();
         let input = Mat::new(input, n, self.head.inputs);
-        matmul(input, weight, logits, self.threads);
+        matmul(input, weight, logits);
         rows::bias_add(self.isa, logits, self.head.bias(trainable));
     }
 
@@ -197,20 +218,42 @@ impl MlpWorkspace {
         let d = Mat::new(dlogits.unwrap_or(&self.slope), n, linear.outputs);
         let weight = &mut gradient[linear.weight_range()];
         let input = Mat::new(input, n, linear.inputs);
-        matmul(d.t(), input, weight, self.threads);
-        let Some(before) = before else { return };
+        let weights = Product::parts(d.t(), input, weight, self.threads);
+        let Some(before) = before else {
+            return self.threads.for_each(weights, Product::compute);
+        };
         let (isa, width, mean) = (self.isa, linear.inputs, &before.moments.wide_mean);
-        let slope = &mut self.next_slope[..n * width];
-        matmul(d, linear.weight(trainable), slope, self.threads);
-        let slope = slope.chunks(BLOCK_ROWS * width);
-        let active = before.active[..n * width].chunks(BLOCK_ROWS * width);
-        let sums = self.sums.chunks_exact_mut(2 * width);
-        self.threads
-            .for_each(slope.zip(active).zip(sums), |((dy, r), sums)| {
-                sums.fill(0.0);
-                let (sum, product) = sums.split_at_mut(width);
-                rows::norm_sums(isa, dy, r, mean, sum, product);
-            });
+        let part = part_rows(n, width, BLOCK_ROWS, self.threads);
+        let weight = linear.weight(trainable);
+        let slopes = self.next_slope[..n * width].chunks_mut(part * width);
+        let active = before.active[..n * width].chunks(part * width);
+        let sums = self.sums.chunks_mut(part.div_ceil(BLOCK_ROWS) * 2 * width);
+        let slopes = slopes.zip(active.zip(sums)).enumerate();
+        let slopes = slopes.map(|(index, (slope, (active, sums)))| Task::Slope {
+            d: d.rows(index * part..n.min((index + 1) * part)),
+            slope,
+            active,
+            sums,
+        });
+        let tasks = slopes.chain(weights.map(Task::Weights));
+        self.threads.for_each(tasks, |task| match task {
+            Task::Weights(product) => product.compute(),
+            Task::Slope {
+                d,
+                slope,
+                active,
+                sums,
+            } => {
+                matmul(d, weight, slope);
+                let blocks = slope.chunks(BLOCK_ROWS * width);
+                let blocks = blocks.zip(active.chunks(BLOCK_ROWS * width));
+                for ((dy, r), sums) in blocks.zip(sums.chunks_exact_mut(2 * width)) {
+                    sums.fill(0.0);
+                    let (sum, product) = sums.split_at_mut(width);
+                    rows::norm_sums(isa, dy, r, mean, sum, product);
+                }
+            }
+        });
         std::mem::swap(&mut self.slope, &mut self.next_slope);
     }
 

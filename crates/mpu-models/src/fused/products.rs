@@ -1,7 +1,7 @@
 //! The matrix products of a training step and nothing else: what the step is measured against.
 
 use crate::error::{Error, Result};
-use crate::kernels::matmul::{Mat, matmul};
+use crate::kernels::matmul::{self, Mat};
 use crate::spec::{BlockShape, ModelSpec, PLANES};
 use crate::threads::Threads;
 
@@ -119,7 +119,8 @@ impl Products {
                 ),
             };
             for _ in 0..repeat {
-                matmul(a, b, &mut self.out, self.threads);
+                let parts = matmul::Product::parts(a, b, &mut self.out, self.threads);
+                self.threads.for_each(parts, matmul::Product::compute);
             }
         }
     }

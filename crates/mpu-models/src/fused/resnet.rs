@@ -157,7 +157,7 @@ impl ResNetWorkspace {
         let (weight, bias) = trainable[self.head..].split_at(inputs * outputs);
         let pooled = Mat::new(&self.pooled, n, inputs);
         let weight = Mat::new(weight, outputs, inputs).t();
-        matmul(pooled, weight, logits, self.threads);
+        matmul(pooled, weight, logits);
         rows::bias_add(self.isa, logits, &bias[..outputs]);
     }
 

@@ -46,12 +46,12 @@ impl ResNetWorkspace {
         let (inputs, outputs) = (PLANES[2], self.outputs);
         let d = Mat::new(dlogits, n, outputs);
         let (weight, bias) = gradient[self.head..].split_at_mut(inputs * outputs);
-        matmul(d.t(), Mat::new(&self.pooled, n, inputs), weight, threads);
+        matmul(d.t(), Mat::new(&self.pooled, n, inputs), weight);
         let bias = &mut bias[..outputs];
         bias.fill(0.0);
         rows::sum(isa, dlogits, bias);
         let weight = Mat::new(&trainable[self.head..], outputs, inputs);
-        matmul(d, weight, &mut self.pooled_slope, threads);
+        matmul(d, weight, &mut self.pooled_slope);
 
         let last = &self.layers[2 * self.blocks.len()];
         let images = &self.images[self.blocks.len()];
