@@ -60,6 +60,7 @@ pub struct Estimator {
     priors: Priors,
     placement: Placement,
     costs: Option<CostMatrix>,
+    labeled_share: f64,
 }
 
 impl Estimator {
@@ -71,6 +72,7 @@ impl Estimator {
             priors,
             placement: method.default_placement(),
             costs: None,
+            labeled_share: estimators::LABELED_SHARE,
         }
     }
 
@@ -100,6 +102,22 @@ impl Estimator {
         }
         Ok(Self {
             costs: Some(costs),
+            ..self
+        })
+    }
+
+    /// How much of an observed class self-training learns from its labelled rows, from 0 to 1, the rest coming from
+    /// the pool; half by default. Other methods are not changed by it.
+    pub fn with_labeled_share(self, labeled_share: f64) -> Result<Self> {
+        if !(0.0..=1.0).contains(&labeled_share) {
+            return Err(Error::OutOfRange {
+                what: "the share learned from labelled rows",
+                value: labeled_share,
+                allowed: "from 0 to 1",
+            });
+        }
+        Ok(Self {
+            labeled_share,
             ..self
         })
     }
@@ -206,7 +224,7 @@ impl Estimator {
             Vec::new()
         };
         let pool = || groups.pool_rows().iter().map(|&r| row(r));
-        let weighted = estimators::weighted_targets(groups.targets(), k);
+        let weighted = estimators::weighted_targets(groups.targets(), k, self.labeled_share);
         let unlabeled = match self.method {
             Method::MpuMl => pool().map(|f| sampled.unlabeled(f)).collect(),
             Method::CsmpuSt => pool()
@@ -304,7 +322,7 @@ impl Estimator {
             Method::Area => estimators::area(priors),
             Method::BiasedSuper => estimators::biased_super(priors),
             Method::MpuMl => estimators::mpu_ml(priors, groups),
-            Method::CsmpuSt => estimators::csmpu_st(priors),
+            Method::CsmpuSt => estimators::csmpu_st(priors, self.labeled_share),
             // A plain mean over rows is the sum of group means weighted by shares of the batch.
             Method::Supervised => {
                 estimators::csmpu_ref(priors, groups, Correction::Ure, Placement::PerTerm)
@@ -388,7 +406,8 @@ impl Estimator {
                 .unlabeled_tensor(scores)
                 .map_err(failed),
             Method::CsmpuSt => {
-                let targets = estimators::weighted_targets(groups.targets(), logits.n_classes());
+                let (targets, k) = (groups.targets(), logits.n_classes());
+                let targets = estimators::weighted_targets(targets, k, self.labeled_share);
                 Tensor::from_vec(targets, scores.dims(), scores.device())
                     .and_then(|targets| targets.to_dtype(scores.dtype()))
                     .and_then(|targets| entropy::soft_cross_entropy_tensor(scores, &targets))

@@ -148,35 +148,30 @@ pub(crate) fn mpu_ml(priors: &Priors, groups: &Groups) -> Combination {
     }
 }
 
-/// How much of an observed class is learned from its labelled rows, the rest from the pool: half each,
-/// because neither is better known than the other.
-const LABELED_SHARE: f64 = 0.5;
+/// How much of an observed class self-training learns from its labelled rows, the rest from the pool, unless told
+/// otherwise: half each, because neither is better known than the other.
+pub(crate) const LABELED_SHARE: f64 = 0.5;
 
 /// The objective of self-training: cross-entropy on labelled rows and on the pool's soft targets `t`.
 ///
 /// ```text
-/// R̂(f) = Σ_{i<k} w π_i mean_{X_i} CE(f, e_i) + mean_{X_u} CE(f, v∘t),   v_i = 1-w for i < k, v_k = 1,   w = ½
+/// R̂(f) = Σ_{i<k} w π_i mean_{X_i} CE(f, e_i) + mean_{X_u} CE(f, v∘t),   v_i = 1-w for i < k, v_k = 1
 /// ```
 ///
 /// `v` takes off the pool what the labelled rows bring, so that every class keeps its weight `π_j` and the
 /// minimum is the posterior under the pool's priors, if that is what the targets are.
 #[doc(alias = "eq:risk-csmpu-st")]
-pub(crate) fn csmpu_st(priors: &Priors) -> Combination {
-    uncorrected(
-        priors
-            .observed()
-            .iter()
-            .map(|pi| LABELED_SHARE * pi)
-            .collect(),
-    )
+pub(crate) fn csmpu_st(priors: &Priors, labeled_share: f64) -> Combination {
+    let observed = priors.observed().iter();
+    uncorrected(observed.map(|pi| labeled_share * pi).collect())
 }
 
 /// `v∘t`: targets of the pool weighted as [`csmpu_st`] wants them.
-pub(crate) fn weighted_targets(targets: &[f64], n_classes: usize) -> Vec<f64> {
+pub(crate) fn weighted_targets(targets: &[f64], n_classes: usize, labeled_share: f64) -> Vec<f64> {
     let mut weighted = targets.to_vec();
     for row in weighted.chunks_mut(n_classes) {
         for target in &mut row[..n_classes - 1] {
-            *target *= 1.0 - LABELED_SHARE;
+            *target *= 1.0 - labeled_share;
         }
     }
     weighted

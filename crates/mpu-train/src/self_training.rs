@@ -42,6 +42,10 @@ pub struct SelfTraining {
     /// failed. Left out of files at its default, so that earlier runs keep their ids.
     #[serde(skip_serializing_if = "is_default_fall")]
     pub least_fall: f64,
+    /// How much of an observed class is learned from its labelled rows, from 0 to 1, the rest from the pool's
+    /// targets: half each, because neither is better known than the other. Left out of files at its default.
+    #[serde(skip_serializing_if = "is_default_share")]
+    pub labeled_share: f64,
 }
 
 impl Default for SelfTraining {
@@ -53,6 +57,7 @@ impl Default for SelfTraining {
             collapse_distance: 0.4,
             least_gain: 0.01,
             least_fall: LEAST_FALL,
+            labeled_share: LABELED_SHARE,
         }
     }
 }
@@ -66,6 +71,17 @@ const LEAST_FALL: f64 = 10.0;
 )]
 fn is_default_fall(fall: &f64) -> bool {
     *fall == LEAST_FALL
+}
+
+/// The default of [`SelfTraining::labeled_share`].
+const LABELED_SHARE: f64 = 0.5;
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_default_share(share: &f64) -> bool {
+    *share == LABELED_SHARE
 }
 
 impl SelfTraining {
@@ -118,6 +134,13 @@ impl SelfTraining {
                 "train.self-training.least-fall",
                 self.least_fall.to_string(),
                 "a finite number of at least 1",
+            );
+        }
+        if !(0.0..=1.0).contains(&self.labeled_share) {
+            return refused(
+                "train.self-training.labeled-share",
+                self.labeled_share.to_string(),
+                "from 0 to 1",
             );
         }
         Ok(())
@@ -405,6 +428,13 @@ mod tests {
                     ..good
                 },
                 "least-fall is 0.5",
+            ),
+            (
+                SelfTraining {
+                    labeled_share: 1.5,
+                    ..good
+                },
+                "labeled-share is 1.5",
             ),
         ] {
             let error = bad.check(40).unwrap_err().to_string();

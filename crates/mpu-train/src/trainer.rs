@@ -361,7 +361,12 @@ impl<'a> Progress<'a> {
         let mut optimizer = Optimizer::resume(settings.optimizer, self.state.optimizer.clone())
             .map_err(Error::from)?
             .on(run.threads);
-        let estimator = self.estimator().clone();
+        let mut estimator = self.estimator().clone();
+        if let Some(constants) = run.self_training() {
+            estimator = estimator
+                .with_labeled_share(constants.labeled_share)
+                .map_err(Error::from)?;
+        }
         let mut tally = Tally::default();
         for (batch, members) in batches.iter().enumerate() {
             let groups = self.groups(members)?;

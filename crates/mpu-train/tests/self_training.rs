@@ -126,6 +126,27 @@ fn it_learns_and_goes_on_from_any_epoch_to_the_same_bits() {
 }
 
 #[test]
+fn the_share_of_labelled_rows_counts_from_self_training_on() {
+    let problem = problem(400);
+    let states = [0.5, 0.9].map(|labeled_share| {
+        let constants = SelfTraining {
+            labeled_share,
+            ..SelfTraining::default()
+        };
+        let settings = TrainSettings {
+            self_training: Some(constants),
+            ..settings(8)
+        };
+        let mut watch = Watch::default();
+        let outcome = run("csmpu-st", priors(), settings).train(&problem, None, &mut watch);
+        assert!(accuracy(&outcome.unwrap()) > 0.9, "{labeled_share}");
+        watch.states
+    });
+    assert!(states[0][4] == states[1][4], "the warm-up does not know it");
+    assert!(states[0][5] != states[1][5]);
+}
+
+#[test]
 fn priors_without_negatives_leave_the_warm_up_model() {
     let none = Priors::from_observed(&[0.6, 0.4]).unwrap();
     let (problem, run) = (problem(400), run("csmpu-st", none, settings(12)));

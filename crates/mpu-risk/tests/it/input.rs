@@ -138,6 +138,14 @@ fn self_training_needs_targets_that_fit() {
             .plain(&[0.0; 6], &targeted)
             .is_ok()
     );
+    for wrong in [-0.1, 1.1, f64::NAN] {
+        let error = estimator(Method::CsmpuSt).with_labeled_share(wrong);
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("labelled rows is {wrong}")),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -163,7 +163,7 @@ proptest! {
 
     /// With the true posterior as the targets, the objective of self-training is stationary at it.
     #[test]
-    fn self_training_is_minimal_at_the_posterior(world in worlds(2..=6)) {
+    fn self_training_is_minimal_at_the_posterior(world in worlds(2..=6), share in 0.0f64..=1.0) {
         let mut world = world;
         world.score_by_posterior();
         let (scores, groups) = world.sample();
@@ -172,6 +172,7 @@ proptest! {
         }).collect();
         let groups = groups.with_targets(targets).unwrap();
         let estimator = Estimator::new(Method::CsmpuSt, Loss::default(), world.priors());
+        let estimator = estimator.with_labeled_share(share).unwrap();
         let best = estimator.plain(&scores, &groups).unwrap();
         for at in &world.atoms {
             for class in 0..world.k {
