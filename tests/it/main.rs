@@ -4,6 +4,8 @@
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
 mod bad_input;
+#[path = "../../crates/mpu-report/tests/browser/mod.rs"]
+mod browser;
 mod data;
 mod evaluate;
 mod export;

@@ -1,12 +1,10 @@
 //! `mpu-cli report`: every part of a run on one page, as text and for programs; and in a browser.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::fs;
 
 use serde_json::Value;
 
+use crate::browser;
 use crate::evaluate::items::{benchmark, complaint, items, json, told, train};
 
 /// The sections of a report of a run that was judged by true labels.
@@ -168,109 +166,11 @@ fn only_a_former_report_is_overwritten() {
     assert!(complaint(&["report", &items.text("nowhere")]).contains("nowhere"));
 }
 
-/// Tells the page around it what the browser made of this one.
-const MEASURE: &str = r#"<script>
-addEventListener("load", () => {
-  const svgs = [...document.querySelectorAll("svg")].map(svg => {
-    const box = svg.getBoundingClientRect();
-    return svg.checkVisibility() && box.width > 100 && box.height > 50 && box.left >= 0 && box.left < innerWidth;
-  });
-  const root = document.documentElement;
-  parent.postMessage({
-    width: innerWidth, fits: root.scrollWidth <= root.clientWidth, svgs: svgs.length, seen: svgs.filter(s => s).length,
-  }, "*");
-});
-</script>"#;
-
-/// Shows the page at two widths and writes down what each of them says.
-const HOST: &str = r#"<!doctype html><meta charset="utf-8"><pre id="measured"></pre><script>
-const all = [];
-addEventListener("message", event => {
-  all.push(event.data);
-  if (all.length === 2) document.getElementById("measured").textContent = JSON.stringify(all);
-});
-</script>
-<iframe src="page.html" style="width:1280px;height:900px;border:0"></iframe>
-<iframe src="page.html" style="width:390px;height:844px;border:0"></iframe>"#;
-
-fn browser() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    std::env::split_paths(&folders)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|path| path.is_file())
-}
-
-/// The page after its scripts ran, and the browser's log.
-fn open(browser: &Path, folder: &Path) -> (String, String) {
-    let [dom, log] = ["dom", "log"].map(|name| folder.join(name));
-    let mut child = Command::new(browser)
-        .args([
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=20000",
-            "--dump-dom",
-        ])
-        .arg(format!(
-            "--user-data-dir={}",
-            folder.join("profile").display()
-        ))
-        .arg(format!("file://{}", folder.join("host.html").display()))
-        .stdout(File::create(&dom).unwrap())
-        .stderr(File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + Duration::from_mins(2);
-    while child.try_wait().unwrap().is_none() {
-        if Instant::now() > deadline {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!(
-                "the browser did not end: {}",
-                fs::read_to_string(&log).unwrap()
-            );
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
-    (text(&dom), text(&log))
-}
-
 #[test]
 fn a_browser_shows_all_of_it_at_both_widths() {
-    let Some(browser) = browser() else {
-        println!("skipped: no chromium, chromium-browser or google-chrome on the path");
-        return;
-    };
     let items = items();
     let (run, file) = (items.text("run"), items.text("checked.csv"));
     let shown = items.text("shown.html");
     told(&["report", &run, "--data", &file, "--out", &shown]);
-    let html = fs::read_to_string(&shown).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let page = html.replace("</body>", &format!("{MEASURE}</body>"));
-    fs::write(folder.path().join("page.html"), page).unwrap();
-    fs::write(folder.path().join("host.html"), HOST).unwrap();
-    let (dom, log) = open(&browser, folder.path());
-    assert!(!log.contains("CONSOLE"), "{log}");
-    let measured = dom.split("<pre id=\"measured\">").nth(1).unwrap();
-    let measured: Vec<Value> =
-        serde_json::from_str(measured.split("</pre>").next().unwrap()).unwrap();
-    let mut widths: Vec<u64> = measured
-        .iter()
-        .map(|page| page["width"].as_u64().unwrap())
-        .collect();
-    widths.sort_unstable();
-    assert_eq!(widths, [390, 1280]);
-    for page in measured {
-        assert_eq!(page["fits"], true, "{page}");
-        assert_eq!(
-            page["svgs"].as_u64().unwrap() as usize,
-            html.matches("<svg").count()
-        );
-        assert_eq!(page["seen"], page["svgs"], "{page}");
-    }
+    browser::shows_all_of(&fs::read_to_string(&shown).unwrap());
 }

@@ -152,14 +152,7 @@ pub(crate) fn epochs(args: &Reproduce) -> usize {
 
 /// Every run that the artefacts asked for need.
 pub(crate) fn runs(args: &Reproduce) -> anyhow::Result<Vec<Planned>> {
-    let setting = Setting {
-        rate: args.lr,
-        quick: args.quick,
-    };
-    let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { SEEDS });
-    let epochs = args
-        .epochs
-        .unwrap_or(if args.quick { QUICK_EPOCHS } else { EPOCHS });
+    let (setting, seeds, epochs) = (Setting::of(args), seeds(args), epochs(args));
     let mut configs = Vec::new();
     let wanted = |cell: &&Cell| asked(args, cell);
     for artefact in artefacts(args) {

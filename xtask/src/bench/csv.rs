@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{median, number, output, python_with};
+use super::{Target, available, built, folder, median, number, output, python_with};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -40,35 +40,14 @@ pub(crate) fn run(root: &Path, args: &Csv) -> Result<()> {
         args.rows > 0 && args.columns > 0 && args.rounds > 0,
         "rows, columns and rounds must be at least 1"
     );
-    let folder = root.join("target").join("bench");
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let folder = folder(root)?;
     let table = folder.join(format!("{}x{}.csv", args.rows, args.columns));
     if !table.exists() {
         eprintln!("writing {}", table.display());
         write_table(&table, args.rows, args.columns)?;
     }
-    let build = [
-        "build",
-        "--release",
-        "--package",
-        "mpu-data",
-        "--example",
-        "load_csv",
-    ];
-    output(
-        Command::new("cargo")
-            .args(build)
-            .current_dir(root)
-            .env("CARGO_TARGET_DIR", root.join("target")),
-    )?;
-    let ours = root.join("target/release/examples/load_csv");
-    let python = match python_with(&folder, &["pandas"]) {
-        Ok(python) => Some(python),
-        Err(error) => {
-            eprintln!("no pandas to compare with: {error:#}");
-            None
-        }
-    };
+    let ours = built(root, "mpu-data", Target::Example("load_csv"))?;
+    let python = available("pandas", python_with(&folder, &["pandas"]));
     let (mut mine, mut peers, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=args.rounds {
         eprintln!("round {round} of {}", args.rounds);

@@ -48,6 +48,42 @@ fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Where benchmarks keep their files.
+fn folder(root: &Path) -> Result<PathBuf> {
+    let folder = root.join("target").join("bench");
+    std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Builds a binary or an example as users do, and says where it is.
+fn built(root: &Path, package: &str, target: Target<'_>) -> Result<PathBuf> {
+    let (kind, name, folder) = match target {
+        Target::Binary(name) => ("--bin", name, "target/release"),
+        Target::Example(name) => ("--example", name, "target/release/examples"),
+    };
+    eprintln!("building {name}");
+    output(
+        Command::new("cargo")
+            .args(["build", "--release", "--package", package, kind, name])
+            .current_dir(root)
+            .env("CARGO_TARGET_DIR", root.join("target")),
+    )?;
+    Ok(root.join(folder).join(name))
+}
+
+/// What to build.
+#[derive(Debug, Clone, Copy)]
+enum Target<'a> {
+    Binary(&'a str),
+    Example(&'a str),
+}
+
+/// The peer, or a word that it could not be had.
+fn available<T>(name: &str, peer: Result<T>) -> Option<T> {
+    peer.map_err(|error| eprintln!("no {name} to compare with: {error:#}"))
+        .ok()
+}
+
 /// A Python with the given packages in a virtual environment below `folder`, made if it is not there.
 fn python_with(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
     let environment = folder.join("venv");

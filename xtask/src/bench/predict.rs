@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::csv::write_table;
 use super::train::peak_mb;
-use super::{machine, median, number, output, python_with};
+use super::{Target, available, built, folder, machine, median, number, output, python_with};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -59,8 +59,7 @@ pub(crate) fn run(root: &Path, args: &Predict) -> Result<()> {
         args.rows > 0 && args.columns > 0 && args.rounds > 0,
         "rows, columns and rounds must be at least 1"
     );
-    let folder = root.join("target").join("bench");
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let folder = folder(root)?;
     let table = |rows: usize| -> Result<PathBuf> {
         let path = folder.join(format!("{rows}x{}.csv", args.columns));
         if !path.exists() {
@@ -74,29 +73,9 @@ pub(crate) fn run(root: &Path, args: &Predict) -> Result<()> {
         table(args.rows.div_ceil(10))?,
         table(TRAIN_ROWS)?,
     );
-    eprintln!("building mpu-cli");
-    let build = [
-        "build",
-        "--release",
-        "--package",
-        "mpu-cli",
-        "--bin",
-        "mpu-cli",
-    ];
-    output(
-        Command::new("cargo")
-            .args(build)
-            .current_dir(root)
-            .env("CARGO_TARGET_DIR", root.join("target")),
-    )?;
-    let ours = Ours::train(root, &folder, &train)?;
-    let peer = match Peer::fit(&folder, &train) {
-        Ok(peer) => Some(peer),
-        Err(error) => {
-            eprintln!("no scikit-learn to compare with: {error:#}");
-            None
-        }
-    };
+    let program = built(root, "mpu-cli", Target::Binary("mpu-cli"))?;
+    let ours = Ours::train(program, &folder, &train)?;
+    let peer = available("scikit-learn", Peer::fit(&folder, &train));
     let (mut ratios, mut peaks, mut small_peaks) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=args.rounds {
         eprintln!("round {round} of {}", args.rounds);
@@ -144,9 +123,9 @@ struct Ours {
 }
 
 impl Ours {
-    fn train(root: &Path, folder: &Path, train: &Path) -> Result<Self> {
+    fn train(program: PathBuf, folder: &Path, train: &Path) -> Result<Self> {
         let ours = Self {
-            program: root.join("target/release/mpu-cli"),
+            program,
             model: folder.join("predict-model"),
             out: folder.join("scored-ours.csv"),
         };

@@ -1,13 +1,13 @@
 //! Bootstrapping the moments of margins: ours beside the same in NumPy.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{machine, median, number, output, python_with};
+use super::{Target, available, built, folder, machine, median, number, output, python_with};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -84,32 +84,11 @@ pub(crate) fn run(root: &Path, args: &Prior) -> Result<()> {
             && args.rows >= 100 * args.classes,
         "classes and rounds must be at least 1, replicates at least 2, rows at least 100 a class"
     );
-    let folder = root.join("target").join("bench");
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let folder = folder(root)?;
     let table = folder.join(format!("margins-{}x{}.f64", args.rows, args.classes));
     write_margins(&table, args.rows, args.classes)?;
-    let build = [
-        "build",
-        "--release",
-        "--package",
-        "mpu-prior",
-        "--example",
-        "bootstrap",
-    ];
-    output(
-        Command::new("cargo")
-            .args(build)
-            .current_dir(root)
-            .env("CARGO_TARGET_DIR", root.join("target")),
-    )?;
-    let ours = root.join("target/release/examples/bootstrap");
-    let python = match python_with(&folder, &["numpy"]) {
-        Ok(python) => Some(python),
-        Err(error) => {
-            eprintln!("no NumPy to compare with: {error:#}");
-            None
-        }
-    };
+    let ours = built(root, "mpu-prior", Target::Example("bootstrap"))?;
+    let python = available("NumPy", python_with(&folder, &["numpy"]));
     let sizes = [args.classes.to_string(), args.replicates.to_string()];
     let (mut mine, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=args.rounds {
@@ -202,7 +181,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("margins.f64");
         write_margins(&path, 12, 2).unwrap();
-        let bytes = fs::read(&path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
         assert_eq!(bytes.len(), 12 * 3 * 8);
         let group = |row: usize| f64::from_le_bytes(bytes[row * 24..][..8].try_into().unwrap());
         let groups: Vec<f64> = (0..4).map(group).collect();

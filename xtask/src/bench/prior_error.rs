@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use super::output;
+use super::{Target, built, output};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -52,16 +52,9 @@ struct Found {
 
 /// Measures and prints the tables.
 pub(crate) fn run(root: &Path, args: &PriorError) -> Result<()> {
-    let program = if let Some(program) = &args.program {
-        program.clone()
-    } else {
-        let build = ["build", "--release", "--package", "mpu-cli"];
-        let status = Command::new("cargo").args(build).current_dir(root).status();
-        ensure!(
-            status.context("starting cargo")?.success(),
-            "the build failed"
-        );
-        root.join("target/release/mpu-cli")
+    let program = match &args.program {
+        Some(program) => program.clone(),
+        None => built(root, "mpu-cli", Target::Binary("mpu-cli"))?,
     };
     let mut found: BTreeMap<(usize, &str), Vec<Found>> = BTreeMap::new();
     let scores = std::env::temp_dir().join(format!("mpu-margins-{}.csv", std::process::id()));

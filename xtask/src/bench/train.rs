@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{machine, median, output, page, python_with};
+use super::{Target, available, built, folder, machine, median, output, page, python_with};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -53,29 +53,11 @@ pub(crate) fn run(root: &Path, args: &Train) -> Result<()> {
         args.rounds > 0 && args.threads.iter().all(|&n| n > 0),
         "rounds and threads must be at least 1"
     );
-    let folder = root.join("target").join("bench");
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    for [kind, name, package] in [
-        ["--example", "step", "mpu-models"],
-        ["--example", "scaling", "mpu-train"],
-        ["--bin", "mpu-cli", "mpu-cli"],
-    ] {
-        eprintln!("building {name}");
-        let build = ["build", "--release", "--package", package, kind, name];
-        output(
-            Command::new("cargo")
-                .args(build)
-                .current_dir(root)
-                .env("CARGO_TARGET_DIR", root.join("target")),
-        )?;
-    }
-    let python = match python_with(&folder, &["torch", "numpy", "setuptools"]) {
-        Ok(python) => Some(python),
-        Err(error) => {
-            eprintln!("no PyTorch to compare with: {error:#}");
-            None
-        }
-    };
+    let folder = folder(root)?;
+    let python = available(
+        "PyTorch",
+        python_with(&folder, &["torch", "numpy", "setuptools"]),
+    );
     let bench = Bench {
         root,
         python,
@@ -202,7 +184,7 @@ fn variants(network: &str, peer: bool) -> Vec<Variant> {
 
 impl Bench<'_> {
     fn ours(&self, network: &str, threads: usize) -> Result<Worker> {
-        let program = self.root.join("target/release/examples/step");
+        let program = built(self.root, "mpu-models", Target::Example("step"))?;
         Worker::start(Command::new(program).arg(network).arg(threads.to_string()))
     }
 
@@ -349,10 +331,10 @@ impl Bench<'_> {
 
     /// Seconds and memory of an epoch, for more and more rows and epochs.
     fn scaling(&self) -> Result<String> {
+        let program = built(self.root, "mpu-train", Target::Example("scaling"))?;
         let epochs = |rows: usize, epochs: usize| -> Result<Vec<(f64, f64)>> {
             eprintln!("{rows} rows, {epochs} epochs");
-            let program = self.root.join("target/release/examples/scaling");
-            let text = output(Command::new(program).args([
+            let text = output(Command::new(&program).args([
                 rows.to_string(),
                 "100".to_owned(),
                 epochs.to_string(),
@@ -401,7 +383,7 @@ impl Bench<'_> {
             fs::remove_dir_all(&folder)
                 .with_context(|| format!("removing {}", folder.display()))?;
         }
-        let mut command = Command::new(self.root.join("target/release/mpu-cli"));
+        let mut command = Command::new(built(self.root, "mpu-cli", Target::Binary("mpu-cli"))?);
         command
             .args([
                 "train",
