@@ -28,7 +28,7 @@ pub(crate) struct Train {
         default_value = "mlp5,resnet20,pair,scaling,memory"
     )]
     only: Vec<Part>,
-    /// Write the section of docs/BENCHMARKS.md.
+    /// Write the sections of docs/BENCHMARKS.md that are measured.
     #[arg(long)]
     write: bool,
 }
@@ -63,24 +63,24 @@ pub(crate) fn run(root: &Path, args: &Train) -> Result<()> {
         python,
         rounds: args.rounds,
     };
-    let mut text = format!(
-        "Machine: {}. Medians over {} rounds in which all take turns.\n",
+    let conditions = format!(
+        "Measured on {}; medians over {} rounds in which all take turns.",
         machine(),
         args.rounds
     );
     for &part in &args.only {
-        let more = match part {
-            Part::Mlp5 => bench.steps("mlp5", 512, 20, &args.threads)?,
-            Part::Resnet20 => bench.steps("resnet20", 128, 2, &args.threads)?,
-            Part::Pair => bench.pair()?,
-            Part::Scaling => bench.scaling()?,
-            Part::Memory => bench.memory()?,
+        let (name, text) = match part {
+            Part::Mlp5 => ("mlp5", bench.steps("mlp5", 512, 20, &args.threads)?),
+            Part::Resnet20 => ("resnet20", bench.steps("resnet20", 128, 2, &args.threads)?),
+            Part::Pair => ("pair", bench.pair()?),
+            Part::Scaling => ("scaling", bench.scaling()?),
+            Part::Memory => ("memory", bench.memory()?),
         };
-        print!("{more}");
-        text += &more;
-    }
-    if args.write {
-        page::write_section(root, "train", &text)?;
+        let text = format!("{}\n\n{conditions}\n", text.trim());
+        println!("{text}");
+        if args.write {
+            page::write_section(root, &format!("train-{name}"), &text)?;
+        }
     }
     Ok(())
 }
