@@ -308,6 +308,8 @@ mod tests {
         assert!(optimizer.step(&mut [0.0; 2], &[0.0; 3], 0.1).is_err());
         assert!(optimizer.step(&mut [0.0; 3], &[0.0; 3], f64::NAN).is_err());
         assert_eq!(optimizer.state().step, 0);
+        let mut nothing = Optimizer::new(OptimSpec::ADAM, 0).unwrap();
+        assert!(nothing.step(&mut [], &[], 0.1).is_ok());
         let state = optimizer.state().clone();
         assert!(Optimizer::resume(OptimSpec::Sgd { momentum: 0.5 }, state).is_err());
     }

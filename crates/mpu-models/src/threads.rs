@@ -25,9 +25,9 @@ impl Threads {
         self.0.get()
     }
 
-    /// How many of `n` things one thread takes: an even share, rounded up to a multiple of `unit`.
+    /// How many of `n` things one thread takes: an even share, rounded up to a multiple of `unit`, at least one.
     pub(crate) fn share(self, n: usize, unit: usize) -> usize {
-        n.div_ceil(self.get()).next_multiple_of(unit)
+        n.div_ceil(self.get()).max(1).next_multiple_of(unit)
     }
 
     /// Does `work` on every part.

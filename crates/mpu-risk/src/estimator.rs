@@ -64,6 +64,10 @@ pub struct Estimator {
 }
 
 impl Estimator {
+    /// How much of an observed class self-training learns from its labelled rows, the rest from the pool, unless
+    /// [told otherwise](Self::with_labeled_share): half each, because neither is better known than the other.
+    pub const LABELED_SHARE: f64 = 0.5;
+
     /// An estimator with the method's own placement of its correction.
     pub fn new(method: Method, loss: Loss, priors: Priors) -> Self {
         Self {
@@ -72,7 +76,7 @@ impl Estimator {
             priors,
             placement: method.default_placement(),
             costs: None,
-            labeled_share: estimators::LABELED_SHARE,
+            labeled_share: Self::LABELED_SHARE,
         }
     }
 
@@ -106,8 +110,8 @@ impl Estimator {
         })
     }
 
-    /// How much of an observed class self-training learns from its labelled rows, from 0 to 1, the rest coming from
-    /// the pool; half by default. Other methods are not changed by it.
+    /// Another [share](Self::LABELED_SHARE) of labelled rows in self-training, from 0 to 1. Other methods are not
+    /// changed by it.
     pub fn with_labeled_share(self, labeled_share: f64) -> Result<Self> {
         if !(0.0..=1.0).contains(&labeled_share) {
             return Err(Error::OutOfRange {

@@ -148,10 +148,6 @@ pub(crate) fn mpu_ml(priors: &Priors, groups: &Groups) -> Combination {
     }
 }
 
-/// How much of an observed class self-training learns from its labelled rows, the rest from the pool, unless told
-/// otherwise: half each, because neither is better known than the other.
-pub(crate) const LABELED_SHARE: f64 = 0.5;
-
 /// The objective of self-training: cross-entropy on labelled rows and on the pool's soft targets `t`.
 ///
 /// ```text

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use mpu_data::Priors;
-use mpu_risk::Method;
 #[cfg(doc)]
 use mpu_risk::PoolSurprise;
+use mpu_risk::{Estimator, Method};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ impl Default for SelfTraining {
             collapse_distance: 0.4,
             least_gain: 0.01,
             least_fall: LEAST_FALL,
-            labeled_share: LABELED_SHARE,
+            labeled_share: Estimator::LABELED_SHARE,
         }
     }
 }
@@ -73,15 +73,12 @@ fn is_default_fall(fall: &f64) -> bool {
     *fall == LEAST_FALL
 }
 
-/// The default of [`SelfTraining::labeled_share`].
-const LABELED_SHARE: f64 = 0.5;
-
 #[allow(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde asks for a reference"
 )]
 fn is_default_share(share: &f64) -> bool {
-    *share == LABELED_SHARE
+    *share == Estimator::LABELED_SHARE
 }
 
 impl SelfTraining {
