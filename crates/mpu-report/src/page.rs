@@ -45,6 +45,8 @@ pub struct Section {
     /// wrap on a phone). They become part of one page, so that ids used in them must differ, and should bring
     /// their own colours for a dark page. Markdown leaves them out.
     pub figures: Vec<String>,
+    /// The same figures as files beside the Markdown, which shows these: paths without spaces.
+    pub images: Vec<String>,
     /// Tables of the numbers behind the figures: folded on the page, plain in Markdown.
     pub folded: Vec<Folded>,
     /// Code, last of all.
@@ -69,6 +71,9 @@ impl Section {
         }
         for paragraph in &self.paragraphs {
             let _ = write!(md, "\n{}\n", prose_md(paragraph));
+        }
+        for image in &self.images {
+            let _ = write!(md, "\n![{}]({image})\n", prose_md(&self.title));
         }
         if let Some(table) = &self.table {
             let _ = write!(md, "\n{}", table.to_md());
@@ -298,6 +303,7 @@ mod tests {
             table: Some(table),
             notes: vec!["a note".to_owned()],
             figures: vec!["<?xml version=\"1.0\"?>\n<svg><g/></svg>\n".to_owned()],
+            images: vec!["figures/one.svg".to_owned()],
             ..Section::new("one", "One & all")
         }
     }
@@ -306,7 +312,7 @@ mod tests {
     fn a_section_as_markdown() {
         assert_eq!(
             section().to_md(),
-            "## One & all\n\np < 1 for `a_b`\n\n| a |\n| --- |\n| \\<x> |\n\n- a note\n"
+            "## One & all\n\np < 1 for `a_b`\n\n![One & all](figures/one.svg)\n\n| a |\n| --- |\n| \\<x> |\n\n- a note\n"
         );
     }
 
@@ -328,7 +334,7 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }
-        for other in ["<script", "<link", "http", "<?xml"] {
+        for other in ["<script", "<link", "http", "<?xml", "one.svg"] {
             assert!(!page.contains(other), "{other} in {page}");
         }
     }

@@ -143,7 +143,7 @@ fn figure(args: &Reproduce, slug: &str, title: &str, drawn: &Drawn) -> anyhow::R
         files::write_atomic(&folder.join(format!("{slug}.png")), &png)?;
     }
     let mut section = Section::new(slug, title);
-    section.paragraphs.push(format!("`figures/{slug}.svg`"));
+    section.images.push(format!("figures/{slug}.svg"));
     section.notes = drawn
         .missing
         .iter()
