@@ -164,4 +164,14 @@ fn wrong_priors_follow_from_the_runs_with_the_true_ones() {
         svg.contains("scalar-last") && svg.contains("adversarial"),
         "{svg}"
     );
+    assert!(svg.contains("1 seed, 2 epochs"), "{svg}");
+    // A report draws what is stored, whatever was asked for when it was made.
+    let again = [
+        &args[..],
+        &["--report-only", "--epochs", "7", "--seeds", "3"],
+    ]
+    .concat();
+    good(&bare(dir.path(), &again).output().unwrap());
+    let redrawn = std::fs::read_to_string(dir.path().join("q/figures/figure3.svg")).unwrap();
+    assert_eq!(redrawn, svg);
 }

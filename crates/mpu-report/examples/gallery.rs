@@ -134,6 +134,7 @@ fn reports(folder: &Path) {
 fn shifted() -> Misspecification {
     let mut figure = Misspecification {
         n_seeds: 3,
+        epochs: 100,
         ..Misspecification::default()
     };
     for classes in [4, 6, 8] {

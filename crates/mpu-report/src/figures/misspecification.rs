@@ -89,6 +89,8 @@ pub struct Misspecification {
     pub method: String,
     /// How many seeds were averaged; 0 leaves it unsaid.
     pub n_seeds: usize,
+    /// Epochs of a run; 0 leaves it unsaid.
+    pub epochs: usize,
     /// Panel (a).
     pub scores: Vec<PerturbedScores>,
     /// Panel (b).
@@ -107,6 +109,7 @@ impl Default for Misspecification {
             prior: 0.5,
             method: METHOD.to_owned(),
             n_seeds: 0,
+            epochs: 0,
             scores: Vec::new(),
             bounds: Vec::new(),
             bandwidths: Vec::new(),
@@ -134,11 +137,13 @@ impl Misspecification {
 
     fn or_notice(&self, plot: Plot, lack: Lack, missing: &mut Vec<Missing>) -> Plot {
         if plot.y_range().is_some() {
-            let seeds = match self.n_seeds {
-                0 => String::new(),
-                n => format!(", {}", count(n, "seed")),
-            };
-            return plot.subtitle(format!("{}{seeds}", self.method));
+            let mut said = vec![self.method.clone()];
+            for (n, what) in [(self.n_seeds, "seed"), (self.epochs, "epoch")] {
+                if n > 0 {
+                    said.push(count(n, what));
+                }
+            }
+            return plot.subtitle(said.join(", "));
         }
         let lack = Missing {
             dataset: self.dataset.clone(),

@@ -208,6 +208,7 @@ fn figure_three_draws_its_values_in_any_order() {
     };
     let mut figure = Misspecification {
         n_seeds: 3,
+        epochs: 100,
         ..Misspecification::default()
     };
     for classes in [4, 6] {
@@ -226,7 +227,11 @@ fn figure_three_draws_its_values_in_any_order() {
     let drawn = figure.draw();
     assert_eq!(drawn.missing, []);
     let shown = texts(&drawn);
-    for name in ["k = 6, adversarial", "k = 4, theory", "csmpu-abs, 3 seeds"] {
+    for name in [
+        "k = 6, adversarial",
+        "k = 4, theory",
+        "csmpu-abs, 3 seeds, 100 epochs",
+    ] {
         assert!(shown.iter().any(|t| t == name), "{name}");
     }
     figure.scores.reverse();
