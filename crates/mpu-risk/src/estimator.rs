@@ -65,8 +65,8 @@ pub struct Estimator {
 
 impl Estimator {
     /// How much of an observed class self-training learns from its labelled rows, the rest from the pool, unless
-    /// [told otherwise](Self::with_labeled_share): half each, because neither is better known than the other.
-    pub const LABELED_SHARE: f64 = 0.5;
+    /// [told otherwise](Self::with_labeled_share): most of it, because these labels are certain.
+    pub const LABELED_SHARE: f64 = 0.9;
 
     /// An estimator with the method's own placement of its correction.
     pub fn new(method: Method, loss: Loss, priors: Priors) -> Self {

@@ -34,6 +34,14 @@ pub enum Event<'a> {
     },
     /// An epoch is over and was judged.
     Epoch(&'a EpochMetrics),
+    /// The warm-up model is sure of more rows of the pool than the priors give to observed classes:
+    /// self-training goes by what it found.
+    PriorsRaised {
+        /// The share of observed classes by the priors.
+        given: f64,
+        /// By the warm-up model.
+        found: f64,
+    },
     /// Self-training failed. The warm-up model is the result.
     FellBack {
         /// The epoch after which that was seen, counted from 1.

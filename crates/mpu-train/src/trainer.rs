@@ -1,6 +1,6 @@
 //! The training loop, short enough to read in one sitting.
 
-use mpu_data::{MpuLabel, Seed, Stream};
+use mpu_data::{MpuLabel, Priors, Seed, Stream};
 use mpu_models::{ModelSpec, Optimizer, Params, Threads};
 use mpu_risk::{Estimator, Groups, Method, PoolSurprise, unbiasedness_gap};
 
@@ -128,10 +128,18 @@ struct Progress<'a> {
     state: State,
     /// What is minimised before self-training begins.
     warm_up: Option<Estimator>,
+    /// What follows from the warm-up model, once there is one.
+    warmed_up: Option<WarmedUp>,
     /// The place of each row of the pool among them; none for labelled rows.
     places: Vec<Option<usize>>,
-    /// What the warm-up model knew of the pool, once it has been asked.
-    warm_up_gain: Option<f64>,
+}
+
+/// What self-training takes from the warm-up model.
+struct WarmedUp {
+    /// What is minimised from then on.
+    estimator: Estimator,
+    /// What the warm-up model knew of the pool.
+    gain: f64,
 }
 
 impl<'a> Progress<'a> {
@@ -200,15 +208,17 @@ impl<'a> Progress<'a> {
             })
         };
         let places = labels.iter().map(place).collect();
-        Ok(Self {
+        let mut progress = Self {
             run,
             problem,
             engine,
             state,
             warm_up,
+            warmed_up: None,
             places,
-            warm_up_gain: None,
-        })
+        };
+        progress.look_back()?;
+        Ok(progress)
     }
 
     /// Whether nothing is left to train.
@@ -218,10 +228,9 @@ impl<'a> Progress<'a> {
 
     /// What the next epoch minimises.
     fn estimator(&self) -> &Estimator {
-        match &self.warm_up {
-            Some(warm_up) if self.state.targets.is_empty() => warm_up,
-            _ => &self.run.estimator,
-        }
+        let stage = self.warmed_up.as_ref().map(|it| &it.estimator);
+        let stage = stage.or(self.warm_up.as_ref());
+        stage.unwrap_or(&self.run.estimator)
     }
 
     /// What the estimator may know of the rows of a batch.
@@ -267,31 +276,58 @@ impl<'a> Progress<'a> {
         if epoch < constants.warm_up_epochs || epoch == self.run.settings.epochs {
             return Ok(None);
         }
+        let given = self.run.estimator.priors();
         if epoch == constants.warm_up_epochs {
             self.keep(epoch, false);
+            self.look_back()?;
         }
+        let Some(WarmedUp { estimator, gain }) = &self.warmed_up else {
+            return Ok(None);
+        };
+        let (priors, of_warm_up) = (estimator.priors().clone(), *gain);
         let scores = self.pool_scores(&self.state.params.clone())?;
-        let priors = self.run.estimator.priors();
-        let matched = self_training::match_priors(&scores, priors);
+        let matched = self_training::match_priors(&scores, &priors);
         self_training::average(
             &mut self.state.targets,
             &matched.targets,
             constants.momentum,
         );
         let sign = if epoch > constants.warm_up_epochs {
-            let gain = self.pool_gain(&scores)?;
-            let of_warm_up = self.warm_up_gain()?;
-            matched.collapse(&constants, priors, gain, of_warm_up)
+            let gain = self.pool_gain(&scores, &priors)?;
+            matched.collapse(&constants, &priors, gain, of_warm_up)
         } else {
-            (priors.negative() == 0.0).then_some(Collapse::NoNegatives)
+            (given.negative() == 0.0).then_some(Collapse::NoNegatives)
         };
-        let Some(sign) = sign else {
-            return Ok(None);
-        };
-        if let Some(spare) = &mut self.state.spare {
-            spare.in_force = true;
+        if let Some(sign) = sign {
+            if let Some(spare) = &mut self.state.spare {
+                spare.in_force = true;
+            }
+            return Ok(Some(Event::FellBack { epoch, sign }));
         }
-        Ok(Some(Event::FellBack { epoch, sign }))
+        let raised = epoch == constants.warm_up_epochs && priors != *given;
+        Ok(raised.then(|| Event::PriorsRaised {
+            given: 1.0 - given.negative(),
+            found: 1.0 - priors.negative(),
+        }))
+    }
+
+    /// Asks the warm-up model, if it has been kept, what self-training needs to know of it.
+    fn look_back(&mut self) -> Result<()> {
+        let (Some(constants), Some(spare)) = (self.run.self_training(), &self.state.spare) else {
+            return Ok(());
+        };
+        let scores = self.pool_scores(&spare.params.clone())?;
+        let mut estimator = self.run.estimator.clone();
+        if constants.warm_up.scores_are_log_probabilities() {
+            let given = estimator.priors();
+            if let Some(raised) = self_training::raise_priors(&scores, given, constants.sure) {
+                estimator = estimator.with_priors(raised);
+            }
+        }
+        let gain = self.pool_gain(&scores, estimator.priors())?;
+        let estimator = estimator.with_labeled_share(constants.labeled_share)?;
+        self.warmed_up = Some(WarmedUp { estimator, gain });
+        Ok(())
     }
 
     /// Scores of the pool's rows, `k` to a row.
@@ -308,27 +344,10 @@ impl<'a> Progress<'a> {
     }
 
     /// What a model with such scores of the pool knows of it.
-    fn pool_gain(&self, scores: &[f32]) -> Result<f64> {
+    fn pool_gain(&self, scores: &[f32], priors: &Priors) -> Result<f64> {
         let groups = Groups::new(self.problem.classes(), &self.problem.train().labels)?;
         let scores: Vec<f64> = scores.iter().copied().map(f64::from).collect();
-        let priors = self.run.estimator.priors();
         Ok(PoolSurprise::new(priors, &groups, &scores).gain())
-    }
-
-    /// [`pool_gain`](Self::pool_gain) of the warm-up model, worked out once.
-    fn warm_up_gain(&mut self) -> Result<f64> {
-        if let Some(gain) = self.warm_up_gain {
-            return Ok(gain);
-        }
-        let params = self.state.spare.as_ref().map(|spare| spare.params.clone());
-        let gain = match params {
-            Some(params) => {
-                let scores = self.pool_scores(&params)?;
-                self.pool_gain(&scores)?
-            }
-            None => 0.0,
-        };
-        Ok(*self.warm_up_gain.insert(gain))
     }
 
     fn keep(&mut self, epoch: usize, in_force: bool) {
@@ -361,12 +380,7 @@ impl<'a> Progress<'a> {
         let mut optimizer = Optimizer::resume(settings.optimizer, self.state.optimizer.clone())
             .map_err(Error::from)?
             .on(run.threads);
-        let mut estimator = self.estimator().clone();
-        if let Some(constants) = run.self_training() {
-            estimator = estimator
-                .with_labeled_share(constants.labeled_share)
-                .map_err(Error::from)?;
-        }
+        let estimator = self.estimator().clone();
         let mut tally = Tally::default();
         for (batch, members) in batches.iter().enumerate() {
             let groups = self.groups(members)?;

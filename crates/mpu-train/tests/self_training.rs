@@ -89,6 +89,7 @@ fn settings(epochs: usize) -> TrainSettings {
 struct Watch {
     states: Vec<Vec<u8>>,
     fell_back: Option<usize>,
+    raised: Option<(f64, f64)>,
 }
 
 impl Observer for Watch {
@@ -98,6 +99,7 @@ impl Observer for Watch {
         match event {
             Event::Checkpoint(state) => self.states.push(state.to_bytes()?),
             Event::FellBack { epoch, .. } => self.fell_back = Some(*epoch),
+            Event::PriorsRaised { given, found } => self.raised = Some((*given, *found)),
             _ => {}
         }
         Ok(Control::Continue)
@@ -144,6 +146,40 @@ fn the_share_of_labelled_rows_counts_from_self_training_on() {
     });
     assert!(states[0][4] == states[1][4], "the warm-up does not know it");
     assert!(states[0][5] != states[1][5]);
+}
+
+#[test]
+fn priors_that_are_too_low_are_raised_to_what_the_warm_up_model_finds() {
+    let problem = problem(400);
+    let low = || Priors::from_observed(&[0.3 * 0.7, 0.2 * 0.7]).unwrap();
+    let trained = |sure: f64| {
+        let constants = SelfTraining {
+            sure,
+            warm_up_epochs: 8,
+            ..SelfTraining::default()
+        };
+        let settings = TrainSettings {
+            self_training: Some(constants),
+            ..settings(16)
+        };
+        let run = run("csmpu-st", low(), settings);
+        let mut watch = Watch::default();
+        let outcome = run.train(&problem, None, &mut watch).unwrap();
+        assert!(outcome.finished && watch.fell_back.is_none());
+        (run, watch, outcome)
+    };
+    let (_, as_given, lowered) = trained(1.0);
+    assert_eq!(as_given.raised, None);
+    let (run, watch, raised) = trained(0.8);
+    let (given, found) = watch.raised.unwrap();
+    assert!((given - 0.35).abs() < 1e-12);
+    assert!((0.4..0.55).contains(&found), "half of the pool: {found}");
+    let (better, worse) = (accuracy(&raised), accuracy(&lowered));
+    assert!(better > 0.95 && better > worse + 0.05, "{better} {worse}");
+    // Going on in the midst of it finds the same priors again.
+    let state = State::from_bytes(&watch.states[11]).unwrap();
+    let resumed = run.train(&problem, Some(state), &mut Unobserved).unwrap();
+    assert!(resumed == raised);
 }
 
 #[test]

@@ -318,6 +318,18 @@ impl Observer for Watch<'_> {
                     write_scalars(writer, metrics)?;
                 }
             }
+            Event::PriorsRaised { given, found } => {
+                let message = format!(
+                    "the priors may be too low: they give {:.0} % of the pool to observed classes, the warm-up model finds {:.0} %; self-training goes by the latter",
+                    100.0 * given,
+                    100.0 * found
+                );
+                self.bar.suspend(|| {
+                    tracing::warn!(
+                        "{message}\nhint: check the priors, for instance with `mpu-cli prior`; `--set train.self-training.sure=1` keeps them as they are"
+                    );
+                });
+            }
             Event::FellBack { epoch, sign } => {
                 let message = format!(
                     "self-training failed: after epoch {epoch} {sign}; the warm-up model is used"

@@ -220,15 +220,15 @@ fn likelihood(priors: &[f64], lists: &Lists) -> f64 {
             .sum::<f64>()
 }
 
-/// Half of every observed class from its labelled rows, half from the pool's targets.
+/// Nine tenths of every observed class from its labelled rows, the rest from the pool's targets.
 fn self_training(priors: &[f64], lists: &Lists) -> f64 {
     let negative = priors.len() - 1;
     let mut total = 0.0;
     for i in 0..negative {
-        total -= 0.5 * priors[i] * average(&lists.labeled[i], |f| log_softmax(f, i));
+        total -= 0.9 * priors[i] * average(&lists.labeled[i], |f| log_softmax(f, i));
     }
     for (f, t) in lists.pool.iter().zip(&lists.targets) {
-        let weight = |j: usize| if j == negative { 1.0 } else { 0.5 };
+        let weight = |j: usize| if j == negative { 1.0 } else { 0.1 };
         let entropy: f64 = (0..=negative)
             .map(|j| weight(j) * t[j] * log_softmax(f, j))
             .sum();
