@@ -217,7 +217,10 @@ impl<'a> Progress<'a> {
             warmed_up: None,
             places,
         };
-        progress.look_back()?;
+        if let (Some(constants), Some(spare)) = (run.self_training(), &progress.state.spare) {
+            let scores = progress.pool_scores(&spare.params.clone())?;
+            progress.warmed_up = Some(progress.warmed_up(&constants, &scores)?);
+        }
         Ok(progress)
     }
 
@@ -277,15 +280,15 @@ impl<'a> Progress<'a> {
             return Ok(None);
         }
         let given = self.run.estimator.priors();
+        let scores = self.pool_scores(&self.state.params.clone())?;
         if epoch == constants.warm_up_epochs {
             self.keep(epoch, false);
-            self.look_back()?;
+            self.warmed_up = Some(self.warmed_up(&constants, &scores)?);
         }
         let Some(WarmedUp { estimator, gain }) = &self.warmed_up else {
             return Ok(None);
         };
         let (priors, of_warm_up) = (estimator.priors().clone(), *gain);
-        let scores = self.pool_scores(&self.state.params.clone())?;
         let matched = self_training::match_priors(&scores, &priors);
         self_training::average(
             &mut self.state.targets,
@@ -311,23 +314,18 @@ impl<'a> Progress<'a> {
         }))
     }
 
-    /// Asks the warm-up model, if it has been kept, what self-training needs to know of it.
-    fn look_back(&mut self) -> Result<()> {
-        let (Some(constants), Some(spare)) = (self.run.self_training(), &self.state.spare) else {
-            return Ok(());
-        };
-        let scores = self.pool_scores(&spare.params.clone())?;
+    /// What follows from the warm-up model's scores of the pool.
+    fn warmed_up(&self, constants: &SelfTraining, scores: &[f32]) -> Result<WarmedUp> {
         let mut estimator = self.run.estimator.clone();
         if constants.warm_up.scores_are_log_probabilities() {
             let given = estimator.priors();
-            if let Some(raised) = self_training::raise_priors(&scores, given, constants.sure) {
+            if let Some(raised) = self_training::raise_priors(scores, given, constants.sure) {
                 estimator = estimator.with_priors(raised);
             }
         }
-        let gain = self.pool_gain(&scores, estimator.priors())?;
+        let gain = self.pool_gain(scores, estimator.priors())?;
         let estimator = estimator.with_labeled_share(constants.labeled_share)?;
-        self.warmed_up = Some(WarmedUp { estimator, gain });
-        Ok(())
+        Ok(WarmedUp { estimator, gain })
     }
 
     /// Scores of the pool's rows, `k` to a row.
