@@ -11,8 +11,9 @@ use mpu_data::table::{
     TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
 use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
+use mpu_eval::TrainingRange;
 use mpu_risk::Method;
-use mpu_train::{Batching, Judged, Problem, Sample, Schedule, TrainingRange};
+use mpu_train::{Batching, Judged, Problem, Sample, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Auto, ModelConfig, RunConfig};

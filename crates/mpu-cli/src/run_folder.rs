@@ -6,13 +6,12 @@ use anyhow::Context as _;
 use mpu_data::source::content::sha256;
 use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{MpuLabel, Priors, Scaler, Shape};
+use mpu_eval::{Calibration, TrainingRange};
 use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Params};
 use mpu_prior::PriorReport;
 use mpu_risk::Method;
-use mpu_train::{
-    Calibration, EpochMetrics, State, TrainingRange, model_from_bytes, model_to_bytes,
-};
+use mpu_train::{EpochMetrics, State, model_from_bytes, model_to_bytes};
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;

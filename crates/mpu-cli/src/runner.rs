@@ -14,7 +14,7 @@ use mpu_data::source::resolve::Locations;
 use mpu_report::store::{Failure, Store};
 use mpu_report::{Curves, Heat, Record, RunKey, Scores};
 use mpu_risk::bounds::loss_gap;
-use mpu_train::{Control, Event, Judged, Observer, Outcome, State, answers, model_to_bytes};
+use mpu_train::{Control, Event, Judged, Observer, Outcome, State, model_to_bytes};
 
 use crate::config::RunConfig;
 use crate::console::bar;
@@ -325,7 +325,7 @@ fn round(value: f64) -> f64 {
 fn heat(scores: &[f32], test: &Judged, k: usize) -> Heat {
     let mut support = vec![vec![0u64; k]; k];
     let mut sums = vec![vec![0.0; k]; k];
-    let given = answers(scores, k);
+    let given = mpu_eval::top_classes(scores, k);
     for ((row, &truth), &answer) in scores.chunks(k).zip(&test.classes).zip(&given) {
         let rivals = row.iter().enumerate().filter(|(class, _)| *class != truth);
         let rival = rivals.map(|(_, &s)| s).fold(f32::NEG_INFINITY, f32::max);

@@ -6,16 +6,14 @@ use mpu_data::source::load::{LoadOptions, load};
 use mpu_data::source::resolve::Locations;
 use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{Priors, Scaler, Seed, Split};
+use mpu_eval::reliability::Reliability;
+use mpu_eval::shift::{estimate_priors, reweighted};
+use mpu_eval::{Calibration, Confusion, Decision, TrainingRange};
 use mpu_models::{ModelSpec, Threads};
 use mpu_prior::PriorReport;
 use mpu_risk::Estimator;
 use mpu_risk::Method;
-use mpu_train::reliability::Reliability;
-use mpu_train::shift::{estimate_priors, reweighted};
-use mpu_train::{
-    Calibration, Confusion, Decision, EpochMetrics, Judged, Observer, Outcome, Problem, Run,
-    RunError, State, TrainingRange,
-};
+use mpu_train::{EpochMetrics, Judged, Observer, Outcome, Problem, Run, RunError, State};
 
 use crate::config::{Auto, RunConfig, SweepConfig};
 use crate::console::Downloads;

@@ -6,6 +6,7 @@
 //! | module | what it keeps true |
 //! |---|---|
 //! | [`class`] | `k ≥ 2` classes, the last one negative and never labelled; a row is labelled or it is not |
+//! | [`costs`] | what each mistake costs, and the answer that is cheapest on average |
 //! | [`priors`] | class priors π that are in range and sum to one, or do not exist |
 //! | [`features`] | rows of `f32` in one block that is a whole number of rows |
 //! | [`seed`] | one seed, many named random streams that do not disturb one another |
@@ -33,6 +34,7 @@
 //! ```
 
 pub mod class;
+pub mod costs;
 pub mod dataset;
 mod error;
 pub mod features;
@@ -46,6 +48,7 @@ pub mod split;
 pub mod table;
 
 pub use class::{ClassCount, MpuLabel};
+pub use costs::CostMatrix;
 pub use dataset::{Dataset, Holdout, Rows, TrainTest};
 pub use error::{Error, Result};
 pub use features::{Features, Shape};

@@ -90,47 +90,9 @@ pub enum Error {
         n_rows: usize,
     },
 
-    /// A cost matrix that is not square or too small.
-    #[error(
-        "cost matrix row {row} has {found} entries in a matrix of {n_rows} rows: it must be k x k with k >= 2"
-    )]
-    CostShape {
-        /// The offending row, counted from 0.
-        row: usize,
-        /// Its length.
-        found: usize,
-        /// The number of rows.
-        n_rows: usize,
-    },
-
-    /// A cost that is negative, NaN or infinite.
-    #[error("cost[{row}][{column}] is {value}: costs must be finite and at least 0")]
-    CostValue {
-        /// The row (true class), counted from 0.
-        row: usize,
-        /// The column (predicted class), counted from 0.
-        column: usize,
-        /// The cost given.
-        value: f64,
-    },
-
-    /// A non-zero cost of a right answer.
-    #[error("cost[{class}][{class}] is {value}: a right answer costs 0")]
-    CostDiagonal {
-        /// The class, counted from 0.
-        class: usize,
-        /// The cost given.
-        value: f64,
-    },
-
-    /// A posterior entry that is negative, NaN or infinite.
-    #[error("posterior of class {class} is {value}: it must be finite and at least 0")]
-    Posterior {
-        /// The class, counted from 0.
-        class: usize,
-        /// The value given.
-        value: f64,
-    },
+    /// Bad costs.
+    #[error(transparent)]
+    Data(#[from] mpu_data::Error),
 
     /// A failure of the tensor library.
     #[error("while computing {operation}: {source}")]

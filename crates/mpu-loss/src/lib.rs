@@ -67,11 +67,12 @@ mod stable;
 mod surrogate;
 
 pub use constant_sum::{ConstantSum, Precision, constant_sum};
-pub use costs::CostMatrix;
+pub use costs::{expected_cost_tensor, squared_error, squared_error_tensor};
 pub use error::{Error, Result};
 pub use facts::Facts;
 pub use logits::Logits;
 pub use loss::{CONSTANT_SUM, Form, Loss};
+pub use mpu_data::CostMatrix;
 pub use sample::{
     SampleLoss, cost_sensitive, negative_loss, observed_loss, one_versus_rest, top_observed,
 };

@@ -2,7 +2,9 @@
 
 use candle_core::{D, Tensor};
 
-use crate::costs::CostMatrix;
+use mpu_data::CostMatrix;
+
+use crate::costs::rows_tensor;
 use crate::error::{During, Error, Result};
 use crate::logits::Logits;
 use crate::loss::Loss;
@@ -69,7 +71,7 @@ impl SampleLoss {
                 (0..k).filter(|&j| j != class).for_each(|j| push(j, cost));
             }
             Self::CostSensitive(costs) => {
-                costs.check_n_classes(k)?;
+                costs.check_classes(k)?;
                 let costs = costs.row(class)?;
                 (0..k)
                     .filter(|&j| costs[j] != 0.0)
@@ -102,7 +104,7 @@ impl SampleLoss {
                     .during("the rest of the classes")?
             }
             Self::CostSensitive(costs) => {
-                let rows = costs.rows_tensor(logits, &indices)?;
+                let rows = rows_tensor(costs, logits, &indices)?;
                 let all = loss.tensor(&negated(logits.tensor())?)?;
                 row_sum(&(all * rows).during("the weighted rest of the classes")?)?
             }
@@ -177,7 +179,7 @@ pub fn cost_sensitive(
     costs: &CostMatrix,
 ) -> Result<f64> {
     check_row(scores, class)?;
-    costs.check_n_classes(scores.len())?;
+    costs.check_classes(scores.len())?;
     let costs = costs.row(class)?;
     let rest: f64 = (0..scores.len())
         .filter(|&i| i != class)

@@ -1,4 +1,4 @@
-//! What can be wrong while training or judging, with the value and what is allowed.
+//! What can be wrong while training, with the value and what is allowed.
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -10,6 +10,10 @@ pub enum Error {
     /// Bad data, priors or scaling.
     #[error(transparent)]
     Data(#[from] mpu_data::Error),
+
+    /// Bad input to a judge or a decision.
+    #[error(transparent)]
+    Eval(#[from] mpu_eval::Error),
 
     /// Bad architecture, parameters or optimiser.
     #[error(transparent)]
@@ -50,15 +54,6 @@ pub enum Error {
         n_classes: usize,
     },
 
-    /// Two lists that should be equally long.
-    #[error("{truths} true classes but {predictions} predictions: as many are needed")]
-    LengthMismatch {
-        /// How many true classes were given.
-        truths: usize,
-        /// How many predictions were given.
-        predictions: usize,
-    },
-
     /// Parts of a problem that do not fit together.
     #[error("{what}: {found}, but {needed}")]
     Mismatch {
@@ -68,44 +63,6 @@ pub enum Error {
         found: String,
         /// What is needed.
         needed: String,
-    },
-
-    /// A score or probability that cannot be worked with.
-    #[error("{what} of row {row}, column {column} is {value}: it must be {allowed}")]
-    Value {
-        /// What the number is.
-        what: &'static str,
-        /// Its row, counted from 0.
-        row: usize,
-        /// Its place in the row, counted from 0.
-        column: usize,
-        /// The number.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-
-    /// Nothing to estimate from.
-    #[error("{what} needs {needed}, but there are none\n{hint}")]
-    NoRows {
-        /// What was to be estimated.
-        what: &'static str,
-        /// The rows it needs.
-        needed: &'static str,
-        /// A `hint:` line.
-        hint: &'static str,
-    },
-
-    /// A class that one set of priors lacks and another has.
-    #[error(
-        "class {class} has prior 0 where its probabilities were fitted, but {value} here\n\
-         hint: what was never in the pool cannot be weighted up; fit again with a prior above 0"
-    )]
-    NewClass {
-        /// The class, counted from 0.
-        class: usize,
-        /// Its prior now.
-        value: f64,
     },
 
     /// The supervised limit without true labels.

@@ -1,4 +1,4 @@
-//! Training and judging multi-class positive-unlabeled classifiers.
+//! Training multi-class positive-unlabeled classifiers.
 //!
 //! A [`Run`] (architecture, estimator, settings, seed) is trained on a [`Problem`] (rows, what is known of
 //! each, priors) and returns an [`Outcome`] of plain values. It touches no disk, clock, environment
@@ -33,51 +33,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod auc;
 mod batch;
-pub mod calibrate;
 mod checkpoint;
 mod cross_fit;
-pub mod decide;
 mod device;
 mod engine;
 mod error;
 mod event;
-mod held_out;
-pub mod margins;
-pub mod metrics;
-mod newton;
 mod outcome;
 mod predictor;
 mod problem;
-mod proxy;
-pub mod pu_metrics;
-pub mod reliability;
 mod select;
 mod self_training;
 mod settings;
-pub mod shift;
-#[cfg(test)]
-mod testing;
-pub mod thresholds;
 mod trainer;
-pub mod training_range;
 
-pub use calibrate::{Anchor, Calibration};
 pub use checkpoint::{Spare, State, model_from_bytes, model_to_bytes};
 pub use cross_fit::{CrossFit, OutOfFold};
-pub use decide::{Decision, Thresholds};
 pub use device::DeviceChoice;
 pub use error::{Error, Result};
 pub use event::{Control, Event, Observer, Unobserved};
-pub use metrics::{Confusion, Rates};
 pub use outcome::{EpochMetrics, Outcome};
 pub use predictor::Predictor;
 pub use problem::{Judged, Problem, Sample};
-pub use proxy::pu_accuracy;
-pub use pu_metrics::PuJudgement;
 pub use select::Selection;
 pub use self_training::{Collapse, SelfTraining};
 pub use settings::{Batching, Keep, Schedule, TrainSettings};
-pub use trainer::{Run, RunError, answers};
-pub use training_range::TrainingRange;
+pub use trainer::{Run, RunError};

@@ -1,6 +1,7 @@
 //! The training loop, short enough to read in one sitting.
 
 use mpu_data::{MpuLabel, Priors, Seed, Stream};
+use mpu_eval::{Confusion, pu_accuracy, top_class, top_classes};
 use mpu_models::{ModelSpec, Optimizer, Params, Threads};
 use mpu_risk::{Estimator, Groups, Method, PoolSurprise, unbiasedness_gap};
 
@@ -10,10 +11,8 @@ use crate::device::DeviceChoice;
 use crate::engine::{Engine, Step};
 use crate::error::{Error, Result};
 use crate::event::{Control, Event, Observer};
-use crate::metrics::Confusion;
 use crate::outcome::{EpochMetrics, Outcome};
 use crate::problem::{Judged, Problem, Sample};
-use crate::proxy::pu_accuracy;
 use crate::self_training::{self, Collapse, SelfTraining};
 use crate::settings::{Keep, TrainSettings};
 
@@ -426,7 +425,7 @@ impl<'a> Progress<'a> {
         metrics: &mut EpochMetrics,
     ) -> Result<()> {
         let scores = self.engine.predict(params, sample.features.values())?;
-        let answers = answers(&scores, self.problem.classes().get());
+        let answers = top_classes(&scores, self.problem.classes().get());
         metrics.validation_accuracy =
             pu_accuracy(self.run.estimator.priors(), &sample.labels, &answers);
         // Self-training has no risk of rows without targets: its warm-up's stands in, the likelihood.
@@ -453,7 +452,7 @@ impl<'a> Progress<'a> {
             let row: Vec<f64> = row.iter().map(|&score| f64::from(score)).collect();
             loss += self.run.estimator.loss_of(&row, class)?;
         }
-        let answers = answers(&scores, k);
+        let answers = top_classes(&scores, k);
         let confusion = Confusion::new(self.problem.classes(), &test.classes, &answers)?;
         let rates = confusion.macro_rates();
         metrics.test_loss = Some(loss / test.classes.len().max(1) as f64);
@@ -464,20 +463,6 @@ impl<'a> Progress<'a> {
         metrics.test_predicted_negative = Some(confusion.predicted_negative());
         Ok(())
     }
-}
-
-/// The class of the highest score of each row; the lowest class on a tie.
-pub fn answers(scores: &[f32], n_classes: usize) -> Vec<usize> {
-    let top = |row: &[f32]| {
-        let mut best = 0;
-        for (class, score) in row.iter().enumerate() {
-            if *score > row[best] {
-                best = class;
-            }
-        }
-        best
-    };
-    scores.chunks(n_classes).map(top).collect()
 }
 
 /// Sums over the steps of an epoch.
@@ -509,7 +494,7 @@ impl Tally {
         let estimator = &run.estimator;
         self.gap += unbiasedness_gap(estimator.loss(), estimator.priors(), &step.scores, &groups)?;
         for ((scores, label), &row) in step.scores.chunks(k).zip(&labels).zip(rows) {
-            let answer = (0..k).fold(0, |best, j| if scores[j] > scores[best] { j } else { best });
+            let answer = top_class(scores);
             self.rows += 1;
             if let MpuLabel::Labeled(class) = *label {
                 self.labeled += 1;

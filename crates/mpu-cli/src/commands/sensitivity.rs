@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 use indicatif::ProgressBar;
 use mpu_data::{MpuLabel, Priors, Seed};
+use mpu_eval::PuJudgement;
 use mpu_prior::bootstrap::Keep as KeepReplicates;
 use mpu_prior::{BootstrapOptions, EstimateOptions, EstimatorKind, perturb, propagate};
 use mpu_report::figures::{Misspecification, Scheme};
 use mpu_report::{Align, Format, Table, stats};
 use mpu_risk::bounds::loss_gap;
-use mpu_train::{PuJudgement, Unobserved, answers};
+use mpu_train::Unobserved;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -286,7 +287,7 @@ where
             (Some(f1), _) => f1,
             (None, Some(held)) => {
                 let scores = run.predict(params, held.features.values())?;
-                let given = answers(&scores, k);
+                let given = mpu_eval::top_classes(&scores, k);
                 let judged = PuJudgement::new(&self.prepared.priors, &held.labels, &given)?;
                 judged
                     .mean

@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
+use mpu_eval::{Anchor, Calibration};
 use mpu_models::Params;
 use mpu_report::tensorboard::EventWriter;
 use mpu_report::{Align, Format, Table};
-use mpu_train::{Anchor, Calibration, Control, EpochMetrics, Event, Observer, Outcome, State};
+use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome, State};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

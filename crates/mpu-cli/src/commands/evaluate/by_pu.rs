@@ -1,11 +1,11 @@
 //! How good answers are, from labelled rows and the pool alone.
 
 use mpu_data::{MpuLabel, Priors};
+use mpu_eval::PuJudgement;
+use mpu_eval::pu_metrics::{Estimate, Sensitivity, Varied, pu_auc, sensitivity};
 use mpu_loss::Loss;
 use mpu_risk::bounds::{Constants, SampleSizes, risk_upper_bound};
 use mpu_risk::{Correction, Estimator, Groups, Method};
-use mpu_train::pu_metrics::{Estimate, Sensitivity, Varied, pu_auc, sensitivity};
-use mpu_train::{PuJudgement, answers};
 use serde::Serialize;
 
 use super::by_truth::mean;
@@ -55,7 +55,7 @@ impl ByPu {
     pub(crate) fn new(model: &Model, labels: &[MpuLabel], scores: &[f32]) -> anyhow::Result<Self> {
         let card = &model.card;
         let priors = &card.priors;
-        let given = answers(scores, priors.classes().get());
+        let given = mpu_eval::top_classes(scores, priors.classes().get());
         let judgement = PuJudgement::new(priors, labels, &given)?;
         let auc = match &card.calibration {
             Some(c) => pu_auc(priors, labels, &c.probabilities(scores)?)?,

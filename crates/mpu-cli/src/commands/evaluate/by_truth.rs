@@ -1,9 +1,9 @@
 //! How good answers are by true labels.
 
 use mpu_data::ClassCount;
-use mpu_train::margins::Margins;
-use mpu_train::reliability::Reliability;
-use mpu_train::{Calibration, Confusion, answers, auc};
+use mpu_eval::margins::Margins;
+use mpu_eval::reliability::Reliability;
+use mpu_eval::{Calibration, Confusion, auc};
 use serde::Serialize;
 
 /// Bins of a reliability diagram.
@@ -55,7 +55,7 @@ impl ByTruth {
     ) -> anyhow::Result<Self> {
         let classes = ClassCount::new(names.len())?;
         let k = classes.get();
-        let given = answers(scores, k);
+        let given = mpu_eval::top_classes(scores, k);
         let confusion = Confusion::new(classes, truths, &given)?;
         let probabilities = calibration.map(|c| c.probabilities(scores)).transpose()?;
         let (areas, auc_by) = match &probabilities {

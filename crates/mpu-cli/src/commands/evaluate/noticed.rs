@@ -2,7 +2,7 @@
 
 use mpu_data::Features;
 use mpu_data::table::{EncodeReport, FeatureSchema};
-use mpu_train::training_range::MARGIN;
+use mpu_eval::training_range::MARGIN;
 
 use crate::run_folder::Model;
 

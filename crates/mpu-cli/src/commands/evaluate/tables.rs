@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use mpu_eval::pu_metrics::{Estimate, Varied};
 use mpu_report::{Align, Format, Table};
-use mpu_train::pu_metrics::{Estimate, Varied};
 
 use super::Judgement;
 use super::by_pu::ByPu;

@@ -6,8 +6,8 @@ mod inputs;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use mpu_eval::Calibration;
 use mpu_models::onnx::{self, Affine};
-use mpu_train::Calibration;
 
 use crate::args::export::Export;
 use crate::commands::Answer;

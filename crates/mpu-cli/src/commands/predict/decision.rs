@@ -1,8 +1,8 @@
 //! How probabilities become answers: the likeliest class, thresholds, a precision asked for, or costs.
 
 use anyhow::Context as _;
-use mpu_train::thresholds::{PrecisionThreshold, precision_thresholds};
-use mpu_train::{Decision, Thresholds};
+use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
+use mpu_eval::{Decision, Thresholds};
 use serde::Serialize;
 
 use super::costs;

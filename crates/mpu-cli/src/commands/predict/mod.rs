@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use mpu_train::Decision;
+use mpu_eval::Decision;
 use rayon::prelude::*;
 
 use crate::args::predict::{OutputFormat, Predict};

@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::Context as _;
 use mpu_data::table::FeatureSchema;
 use mpu_data::{ClassCount, Features, Priors, Scaler};
-use mpu_train::margins::top_margins;
-use mpu_train::shift::reweighted;
-use mpu_train::training_range::MARGIN;
-use mpu_train::{Calibration, Decision, Predictor, TrainingRange};
+use mpu_eval::margins::top_margins;
+use mpu_eval::shift::reweighted;
+use mpu_eval::training_range::MARGIN;
+use mpu_eval::{Calibration, Decision, TrainingRange};
+use mpu_train::Predictor;
 
 use crate::run_folder::Model;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context as _;
 use indicatif::ProgressBar;
 use mpu_data::Priors;
-use mpu_train::shift::{Shift, ShiftEstimate, Stop};
+use mpu_eval::shift::{Shift, ShiftEstimate, Stop};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -1,15 +1,16 @@
 //! The parts of a report: scores, curves, calibration, priors, data check.
 
 use anyhow::Context as _;
+use mpu_eval::PuJudgement;
+use mpu_eval::pu_metrics::Estimate;
+use mpu_eval::reliability::{Bin, calibration_error};
 use mpu_report::Format;
 use mpu_report::figures::{
     ClassReliability, CurveKind, PriorClass, PriorEstimates, PriorSensitivity, Reliability,
     ReliabilityBin, RunCurve, RunCurves, SensitivityCurve,
 };
 use mpu_report::run_report::{Basis, ClassScore, DataCheck, Part, Score, ScoreKind};
-use mpu_train::pu_metrics::Estimate;
-use mpu_train::reliability::{Bin, calibration_error};
-use mpu_train::{EpochMetrics, PuJudgement};
+use mpu_train::EpochMetrics;
 
 use super::fill::{Measured, NO_PU, sentence};
 use crate::commands::evaluate::by_pu::ByPu;

@@ -1,9 +1,9 @@
 //! What happens if rows whose answer is unsure are left unanswered.
 
 use mpu_data::{ClassCount, MpuLabel, Priors};
+use mpu_eval::pu_metrics::{ClassJudgement, Estimate};
+use mpu_eval::{Confusion, PuJudgement};
 use mpu_report::figures::{ThresholdPoint, Thresholds};
-use mpu_train::pu_metrics::{ClassJudgement, Estimate};
-use mpu_train::{Confusion, PuJudgement, answers};
 
 use crate::commands::evaluate::rows::{Known, Scored};
 use crate::run_folder::Model;
@@ -22,7 +22,7 @@ pub(super) fn curve(model: &Model, scored: &Scored) -> anyhow::Result<Option<Thr
         .chunks(k)
         .map(|row| row.iter().copied().fold(0.0, f64::max));
     let likeliest: Vec<f64> = likeliest.collect();
-    let given = answers(&scored.scores, k);
+    let given = mpu_eval::top_classes(&scored.scores, k);
     let mut points = Vec::new();
     for step in 0..STEPS {
         let threshold = step as f64 / STEPS as f64;

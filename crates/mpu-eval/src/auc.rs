@@ -2,13 +2,13 @@
 //!
 //! ```
 //! use mpu_data::ClassCount;
-//! use mpu_train::auc::one_versus_rest;
+//! use mpu_eval::auc::one_versus_rest;
 //!
 //! // Class 0 before class 1 in three of four pairs.
 //! let scores = [0.1_f32, 0.9, 0.4, 0.6, 0.35, 0.65, 0.8, 0.2];
 //! let auc = one_versus_rest(ClassCount::new(2)?, &[1, 1, 0, 0], &scores)?;
 //! assert_eq!(auc, [Some(0.75), Some(0.75)]);
-//! # Ok::<(), mpu_train::Error>(())
+//! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
 use mpu_data::ClassCount;

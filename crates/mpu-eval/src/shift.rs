@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use mpu_data::Priors;
-//! use mpu_train::shift::{Shift, estimate_priors, reweighted};
+//! use mpu_eval::shift::{Shift, estimate_priors, reweighted};
 //!
 //! let fitted = Priors::new(vec![0.5, 0.5])?;
 //! let now = Priors::new(vec![0.1, 0.9])?;
@@ -26,7 +26,7 @@
 //!     shift.step()?;
 //! }
 //! assert_eq!(shift.estimate().iterations, found.iterations);
-//! # Ok::<(), mpu_train::Error>(())
+//! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
 use mpu_data::Priors;

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use mpu_data::{MpuLabel::{Labeled, Unlabeled}, Priors};
-//! use mpu_train::thresholds::precision_thresholds;
+//! use mpu_eval::thresholds::precision_thresholds;
 //!
 //! let priors = Priors::new(vec![0.5, 0.5])?;
 //! let labels = [Labeled(0), Labeled(0), Unlabeled, Unlabeled, Unlabeled, Unlabeled];
@@ -10,7 +10,7 @@
 //! let found = precision_thresholds(&priors, &labels, &p, &[0.95])?;
 //! // At 0.6 all of class 0 is accepted, which is half of the pool, and half of the pool is accepted.
 //! assert_eq!(found[0].threshold, Some(0.6));
-//! # Ok::<(), mpu_train::Error>(())
+//! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
 use mpu_data::{MpuLabel, Priors};

@@ -1,9 +1,8 @@
 //! Answers from probabilities: the likeliest class, the cheapest, or only what is sure enough.
 //!
 //! ```
-//! use mpu_data::ClassCount;
-//! use mpu_loss::CostMatrix;
-//! use mpu_train::decide::{Decision, Thresholds};
+//! use mpu_data::{ClassCount, CostMatrix};
+//! use mpu_eval::decide::{Decision, Thresholds};
 //!
 //! let three = ClassCount::new(3)?;
 //! let p = [0.45, 0.15, 0.40];
@@ -19,8 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use mpu_data::ClassCount;
-use mpu_loss::CostMatrix;
+use mpu_data::{ClassCount, CostMatrix};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -69,16 +67,20 @@ impl Decision {
             Self::Argmax => rows.map(top_class).collect(),
             Self::Costs(costs) => rows
                 .map(|p| costs.decide(p))
-                .collect::<std::result::Result<_, _>>()
-                .map_err(mpu_risk::Error::from)?,
+                .collect::<std::result::Result<_, _>>()?,
             Self::Thresholds(thresholds) => rows.map(|p| thresholds.answer(p)).collect(),
         })
     }
 }
 
-/// The class of the highest number; the lowest class on a tie.
-pub(crate) fn top_class(row: &[f64]) -> usize {
+/// The place of the largest number of a row; the first of several equal ones.
+pub fn top_class<T: PartialOrd>(row: &[T]) -> usize {
     (0..row.len()).fold(0, |best, j| if row[j] > row[best] { j } else { best })
+}
+
+/// The [`top_class`] of every row of `n_classes` numbers.
+pub fn top_classes<T: PartialOrd>(scores: &[T], n_classes: usize) -> Vec<usize> {
+    scores.chunks(n_classes).map(top_class).collect()
 }
 
 /// How likely each observed class must be to be the answer; `None` for one that never is.

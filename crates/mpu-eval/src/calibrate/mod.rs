@@ -43,7 +43,7 @@
 //!
 //! ```
 //! use mpu_data::{MpuLabel::{Labeled, Unlabeled}, Priors};
-//! use mpu_train::calibrate::{Anchor, Calibration};
+//! use mpu_eval::calibrate::{Anchor, Calibration};
 //!
 //! let priors = Priors::new(vec![0.5, 0.5])?;
 //! let labels = [Labeled(0), Labeled(0), Labeled(0), Unlabeled, Unlabeled, Unlabeled, Unlabeled];

@@ -2,13 +2,13 @@
 //!
 //! ```
 //! use mpu_data::ClassCount;
-//! use mpu_train::margins::Margins;
+//! use mpu_eval::margins::Margins;
 //!
 //! let margins = Margins::new(ClassCount::new(2)?, &[0, 1], &[2.0, 0.5, 1.0, 0.0])?;
 //! assert_eq!(margins.by_class, [Some(1.5), Some(-1.0)]);
 //! assert_eq!(margins.by_answer, [[Some(1.5), None], [Some(1.0), None]]);
 //! assert_eq!(margins.top, Some(1.25));
-//! # Ok::<(), mpu_train::Error>(())
+//! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
 use mpu_data::ClassCount;

@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use mpu_data::{MpuLabel::{Labeled, Unlabeled}, Priors};
-//! use mpu_train::pu_metrics::PuJudgement;
+//! use mpu_eval::pu_metrics::PuJudgement;
 //!
 //! let priors = Priors::new(vec![0.5, 0.5])?;
 //! let labels = [Labeled(0), Labeled(0), Unlabeled, Unlabeled, Unlabeled, Unlabeled];

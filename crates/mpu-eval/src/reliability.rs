@@ -4,14 +4,14 @@
 //!
 //! ```
 //! use mpu_data::ClassCount;
-//! use mpu_train::reliability::Reliability;
+//! use mpu_eval::reliability::Reliability;
 //!
 //! let probabilities = [0.8, 0.2, 0.8, 0.2, 0.8, 0.2, 0.3, 0.7];
 //! let reliability = Reliability::new(ClassCount::new(2)?, &[0, 0, 1, 1], &probabilities, 10)?;
 //! // Three rows at 0.8 of which 2 are right, one at 0.7 that is.
 //! assert!((reliability.top_error - (0.75 * (0.8 - 2.0 / 3.0) + 0.25 * 0.3)).abs() < 1e-12);
 //! assert_eq!(reliability.top.len(), 2);
-//! # Ok::<(), mpu_train::Error>(())
+//! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
 use mpu_data::ClassCount;

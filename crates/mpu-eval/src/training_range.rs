@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use mpu_data::{Features, Shape};
-//! use mpu_train::training_range::{MARGIN, TrainingRange};
+//! use mpu_eval::training_range::{MARGIN, TrainingRange};
 //!
 //! let train = Features::new(vec![0.0, 10.0, 1.0, 20.0], Shape::Vector(2))?;
 //! let range = TrainingRange::new(&train)?;

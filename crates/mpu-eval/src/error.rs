@@ -1,0 +1,102 @@
+//! What can be wrong while judging or deciding, with the value and what is allowed.
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What was wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bad classes, priors or costs.
+    #[error(transparent)]
+    Data(#[from] mpu_data::Error),
+
+    /// A name that is not in the list.
+    #[error("unknown {what} `{found}`: allowed are {allowed}")]
+    UnknownName {
+        /// What the name was to name.
+        what: &'static str,
+        /// The name given.
+        found: String,
+        /// The names that exist.
+        allowed: String,
+    },
+
+    /// A setting outside its range.
+    #[error("{name} is {value}: it must be {allowed}")]
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+
+    /// A class beyond the number of classes.
+    #[error("class {found} is out of range: with {n_classes} classes it must be 0 to {}", n_classes - 1)]
+    ClassOutOfRange {
+        /// The class given.
+        found: usize,
+        /// The number of classes.
+        n_classes: usize,
+    },
+
+    /// Two lists that should be equally long.
+    #[error("{truths} true classes but {predictions} predictions: as many are needed")]
+    LengthMismatch {
+        /// How many true classes were given.
+        truths: usize,
+        /// How many predictions were given.
+        predictions: usize,
+    },
+
+    /// Parts of a problem that do not fit together.
+    #[error("{what}: {found}, but {needed}")]
+    Mismatch {
+        /// What does not fit.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What is needed.
+        needed: String,
+    },
+
+    /// A score or probability that cannot be worked with.
+    #[error("{what} of row {row}, column {column} is {value}: it must be {allowed}")]
+    Value {
+        /// What the number is.
+        what: &'static str,
+        /// Its row, counted from 0.
+        row: usize,
+        /// Its place in the row, counted from 0.
+        column: usize,
+        /// The number.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+
+    /// Nothing to estimate from.
+    #[error("{what} needs {needed}, but there are none\n{hint}")]
+    NoRows {
+        /// What was to be estimated.
+        what: &'static str,
+        /// The rows it needs.
+        needed: &'static str,
+        /// A `hint:` line.
+        hint: &'static str,
+    },
+
+    /// A class that one set of priors lacks and another has.
+    #[error(
+        "class {class} has prior 0 where its probabilities were fitted, but {value} here\n\
+         hint: what was never in the pool cannot be weighted up; fit again with a prior above 0"
+    )]
+    NewClass {
+        /// The class, counted from 0.
+        class: usize,
+        /// Its prior now.
+        value: f64,
+    },
+}
