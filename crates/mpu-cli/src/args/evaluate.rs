@@ -23,21 +23,21 @@ pub(crate) struct Evaluate {
 /// Rows to judge by, and how they are read.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RowsArgs {
-    /// A table (or a folder of images) with the columns of the training data; with true labels in every
-    /// row the model is judged by them, else from labelled and unlabelled rows alone.
+    /// A table (or a folder of images) with the columns of the training data. If every row has a true label,
+    /// the model is judged by these; otherwise from labelled and unlabelled rows alone.
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
-    /// The column with the labels; by default the one of the training data.
+    /// The column with the labels; by default the same as in the training data.
     #[arg(long, value_name = "COLUMN", requires = "data")]
     pub(crate) label_column: Option<String>,
 
-    /// The format; by default what the file's name says.
+    /// The format; by default taken from the file's name.
     #[arg(long, value_name = "FORMAT", requires = "data", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
     pub(crate) input_format: Option<InputFormat>,
 
-    /// How unlabelled rows are marked, besides blank: -1, 0 or a word (may be repeated); by default as in
-    /// the training data.
+    /// How unlabelled rows are marked, apart from a blank: -1, 0 or a word (may be repeated); by default as
+    /// in the training data.
     #[arg(
         long,
         value_name = "MARK",
@@ -46,7 +46,7 @@ pub(crate) struct RowsArgs {
     )]
     pub(crate) unlabeled_marker: Vec<String>,
 
-    /// The labels of an .npy array, as an array of their own.
+    /// The labels of an .npy array, as a separate array.
     #[arg(long, value_name = "FILE", requires = "data")]
     pub(crate) labels: Option<PathBuf>,
 }

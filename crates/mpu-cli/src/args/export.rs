@@ -17,7 +17,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FILE")]
     pub(crate) card: Option<PathBuf>,
 
-    /// Overwrite files that are no exports.
+    /// Overwrite files that this command did not write.
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -27,7 +27,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 pub(crate) use table::{Check, TableArgs};
 
-/// Multi-class positive-unlabeled learning: find the observed classes, reject everything else.
+/// Multi-class positive-unlabelled learning: find the observed classes, reject everything else.
 #[derive(Debug, Parser)]
 #[command(name = "mpu-cli", version, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -35,11 +35,11 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Say more on standard error (repeat for even more).
+    /// Print more on standard error (repeat for even more).
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
 
-    /// Say nothing but errors on standard error.
+    /// Print only errors on standard error.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
 }
@@ -87,7 +87,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Data(Data),
 
-    /// Say what is understood of your own table or images, and what to look at.
+    /// Check your own table or images: what was understood, and what needs a look.
     #[command(after_help = "Examples:
   mpu-cli check --data items.csv --label-column kind
   mpu-cli check --data known.csv --unlabeled pool.csv --label-column kind --format json
@@ -102,7 +102,7 @@ pub(crate) enum Command {
   mpu-cli predict --model runs/items --data new.csv --out review.csv --top 100
   mpu-cli predict --model runs/items --data new.csv --out scored.jsonl --cost-matrix costs.csv
 
-A cost matrix as CSV (what an answer costs, a line for each truth):
+A cost matrix as CSV (what each answer costs, one line for each true class):
   truth,dent,scratch,unknown
   dent,0,1,5
   scratch,1,0,2
@@ -116,14 +116,14 @@ A cost matrix as CSV (what an answer costs, a line for each truth):
   mpu-cli evaluate --model runs/items --data checked.csv --label-column truth --format json")]
     Evaluate(Box<evaluate::Evaluate>),
 
-    /// Write one page about one or several runs.
+    /// Write a report about one or more runs.
     #[command(after_help = "Examples:
   mpu-cli report runs/items
   mpu-cli report runs/items --data checked.csv --out report.html
   mpu-cli report runs/first runs/second --format md --out report.md")]
     Report(Box<report::ReportArgs>),
 
-    /// Write a model as ONNX, with a card that describes it.
+    /// Export a model as ONNX, with a model card that describes it.
     #[command(after_help = "Examples:
   mpu-cli export runs/items
   mpu-cli export runs/items --onnx items.onnx --card ITEMS.md")]
@@ -157,13 +157,13 @@ A cost matrix as CSV (what an answer costs, a line for each truth):
   mpu-cli plan sweep.toml --write plan.jsonl")]
     Plan(runs::Plan),
 
-    /// Make the runs of a sweep that are not there yet.
+    /// Train the runs of a sweep that are still missing.
     #[command(after_help = "Examples:
   mpu-cli run sweep.toml --out results
   mpu-cli run sweep.toml --out results --shard 1/4")]
     Run(runs::Run),
 
-    /// Say how far a sweep is.
+    /// Show how far a sweep has got.
     #[command(after_help = "Example:\n  mpu-cli status sweep.toml --out results")]
     Status(runs::Status),
 
@@ -179,18 +179,18 @@ A cost matrix as CSV (what an answer costs, a line for each truth):
   mpu-cli submit sweep.toml --out results --print")]
     Submit(runs::Submit),
 
-    /// Reproduce the paper's tables and figures, ours beside theirs.
+    /// Reproduce the paper's tables and figures, with our results beside the published ones.
     #[command(after_help = "Examples:
   mpu-cli reproduce tables --quick
   mpu-cli reproduce all --datasets usps,pendigits --out results
   mpu-cli reproduce tables --only table1,losses --seeds 2 --epochs 30")]
     Reproduce(Box<runs::Reproduce>),
 
-    /// Pack the records of a store into one file a dataset.
+    /// Pack the records of a store into one file per dataset.
     #[command(after_help = "Example:\n  mpu-cli pack --out results")]
     Pack(runs::Pack),
 
-    /// Show what a protocol makes of a dataset: groups, priors, digest.
+    /// Show how a protocol splits a dataset: groups, priors, digest.
     #[command(after_help = "Examples:
   mpu-cli split --dataset waveform1 --classes 3 --prior 0.5
   mpu-cli split --dataset mnist --classes 4 --prior 0.5 --protocol first-k --seed 1 --format json")]
@@ -204,7 +204,7 @@ A cost matrix as CSV (what an answer costs, a line for each truth):
 /// `mpu-cli train`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Train {
-    /// A configuration file; without it, the embedded default.
+    /// A configuration file; the built-in default if not given.
     #[arg(conflicts_with = "resume")]
     pub(crate) config: Option<PathBuf>,
 
@@ -233,7 +233,7 @@ pub(crate) struct Train {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "dataset", "classes"])]
     pub(crate) data: Option<PathBuf>,
 
-    /// A table of your own with true labels, to judge by.
+    /// A table with true labels, to test the model on.
     #[arg(long, value_name = "FILE", requires = "data")]
     test: Option<PathBuf>,
 
@@ -266,7 +266,7 @@ pub(crate) struct Train {
     #[arg(long, conflicts_with = "resume", allow_negative_numbers = true)]
     lr: Option<f64>,
 
-    /// Rows of a batch.
+    /// Rows per batch.
     #[arg(long, conflicts_with = "resume")]
     batch_size: Option<usize>,
 
@@ -278,15 +278,15 @@ pub(crate) struct Train {
     #[arg(long, conflicts_with = "resume")]
     device: Option<DeviceChoice>,
 
-    /// Threads; all cores if not given. The outcome does not depend on it.
+    /// Threads; all cores if not given. The result does not depend on it.
     #[arg(long)]
     pub(crate) threads: Option<usize>,
 
-    /// The run's folder; a new one below runs/ if not given.
+    /// The run's folder; a new one in runs/ if not given.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Go on with a run that was stopped.
+    /// Continue a run that was stopped.
     #[arg(long, value_name = "DIR")]
     pub(crate) resume: Option<PathBuf>,
 
@@ -381,7 +381,7 @@ fn float(value: f64) -> String {
 /// `mpu-cli show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// A configuration file; without it, the embedded default.
+    /// A configuration file; the built-in default if not given.
     pub(crate) config: Option<PathBuf>,
 
     /// Set a key of the configuration (may be repeated).
@@ -396,10 +396,10 @@ pub(crate) struct Show {
 /// `mpu-cli data`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Data {
-    /// List the benchmark datasets, and whether they are here.
+    /// List the benchmark datasets, and whether they are on this machine.
     #[command(after_help = "Example:\n  mpu-cli data list")]
     List(DataList),
-    /// Check files, checksums and counts of what is here.
+    /// Check the files, checksums and row counts of the datasets on this machine.
     #[command(after_help = "Examples:\n  mpu-cli data verify\n  mpu-cli data verify waveform1")]
     Verify(DataVerify),
     /// Download datasets into the cache.
@@ -419,7 +419,7 @@ pub(crate) struct DataList {
 /// `mpu-cli data verify`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DataVerify {
-    /// Which datasets; all that are here if none is named.
+    /// Which datasets; all that are on this machine if none is named.
     #[arg(value_parser = slug_parser::<DatasetId>(&DatasetId::ALL.map(DatasetId::slug)))]
     pub(crate) names: Vec<DatasetId>,
     #[command(flatten)]
@@ -457,15 +457,15 @@ pub(crate) struct SplitArgs {
     #[arg(long, default_value = Protocol::FirstK.slug(), value_parser = slug_parser::<Protocol>(&Protocol::ALL.map(Protocol::slug)))]
     pub(crate) protocol: Protocol,
 
-    /// How labelled and unlabelled rows came about.
+    /// How labelled and unlabelled rows were drawn.
     #[arg(long, default_value = Scenario::CaseControl.slug(), value_parser = slug_parser::<Scenario>(&Scenario::ALL.map(Scenario::slug)))]
     pub(crate) scenario: Scenario,
 
-    /// The share of each observed class left unlabelled, where the protocol leaves it free.
+    /// The share of each observed class left unlabelled, if the protocol does not fix it.
     #[arg(long)]
     pub(crate) unlabeled_fraction: Option<f64>,
 
-    /// The share held out of every group.
+    /// The share of every group that is held out.
     #[arg(long, default_value_t = 0.0)]
     pub(crate) validation_share: f64,
 
@@ -494,7 +494,7 @@ pub(crate) struct Place {
     #[arg(long, value_name = "DIR", env = "MPU_DATA_DIR")]
     data_dir: Option<PathBuf>,
 
-    /// Download nothing.
+    /// Do not download anything.
     #[arg(long)]
     offline: bool,
 }

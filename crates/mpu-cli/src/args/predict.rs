@@ -16,7 +16,7 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
 
-    /// The rows to score: a table with the columns trained on (labels need not be there), or a folder of images.
+    /// The rows to score: a table with the columns of the training data (labels are not needed), or a folder of images.
     #[arg(long, value_name = "FILE")]
     pub(crate) data: PathBuf,
 
@@ -24,12 +24,12 @@ pub(crate) struct Predict {
     ///
     /// Columns: the id column (or `row`, counted from 1), `answer`, for each class `score:NAME` and
     /// `probability:NAME`, `margin` (the highest probability less the second highest) and `outside` (the
-    /// feature that leaves the range of the training rows most; blank if none does). What is none of the
-    /// observed classes is called `unknown`.
+    /// feature that is furthest outside the range of the training rows; blank if none is). Rows of none
+    /// of the observed classes are called `unknown`.
     #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pub(crate) out: PathBuf,
 
-    /// The format of the output; by default what the file's name says, and CSV for standard output.
+    /// The format of the output; by default taken from the file's name, and CSV for standard output.
     #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<OutputFormat>(&OutputFormat::ALL.map(OutputFormat::slug)))]
     pub(crate) out_format: Option<OutputFormat>,
 
@@ -37,7 +37,7 @@ pub(crate) struct Predict {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// The format of the data; by default what the file's name says.
+    /// The format of the data; by default taken from the file's name.
     #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
     pub(crate) input_format: Option<InputFormat>,
 
@@ -45,20 +45,20 @@ pub(crate) struct Predict {
     #[arg(long)]
     pub(crate) any_order: bool,
 
-    /// Pass over columns that the model does not know.
+    /// Ignore columns that the model does not know.
     #[arg(long)]
     pub(crate) ignore_extra: bool,
 
-    /// The class shares among the rows to score: pool, uniform, estimate (from the rows themselves, which are
-    /// read twice), or a share for each observed class, such as a=0.2,b=0.1.
+    /// The class shares among the rows to score: pool, uniform, estimate (from the rows, which are then read
+    /// twice), or a share for each observed class, such as a=0.2,b=0.1.
     #[arg(long, value_name = "PRIORS", default_value = "pool")]
     pub(crate) target_priors: TargetPriors,
 
-    /// Answer by lowest expected cost: a CSV or TOML file of costs, rows truth, columns answer.
+    /// Choose the answer with the lowest expected cost: a CSV or TOML file of costs, true classes in rows, answers in columns.
     #[arg(long, value_name = "FILE", group = "decision")]
     pub(crate) cost_matrix: Option<PathBuf>,
 
-    /// Answer the likeliest observed class only if it is at least so probable, else `unknown`: 0.9, or a=0.9,b=0.8.
+    /// Answer the likeliest observed class only if it is at least this probable, otherwise `unknown`: 0.9, or a=0.9,b=0.8.
     #[arg(long, value_name = "P", group = "decision")]
     pub(crate) threshold: Option<PerClass>,
 
@@ -72,7 +72,7 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<NonZeroUsize>,
 
-    /// Threads; all cores if not given. The outcome does not depend on it.
+    /// Threads; all cores if not given. The result does not depend on it.
     #[arg(long)]
     pub(crate) threads: Option<usize>,
 
@@ -85,7 +85,7 @@ pub(crate) struct Predict {
 pub(crate) enum OutputFormat {
     /// Comma-separated values with a header line.
     Csv,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     /// Apache Parquet.
     Parquet,
@@ -115,7 +115,7 @@ impl OutputFormat {
             "jsonl" | "ndjson" => Ok(Self::Jsonl),
             "parquet" | "pq" => Ok(Self::Parquet),
             _ => anyhow::bail!(
-                "--out {}: the name does not say the format\nhint: let it end in .csv, .jsonl or .parquet, or give --out-format",
+                "--out {}: the name does not tell the format\nhint: use a name that ends in .csv, .jsonl or .parquet, or give --out-format",
                 path.display()
             ),
         }
@@ -155,7 +155,7 @@ impl PerClass {
         for (position, (name, _)) in each.iter().enumerate() {
             anyhow::ensure!(
                 names.contains(name),
-                "{flag} names `{name}`, which is no observed class of the model: they are {}",
+                "{flag} names `{name}`, which is not an observed class of the model; these are {}",
                 names.join(", ")
             );
             anyhow::ensure!(

@@ -15,11 +15,11 @@ pub(crate) struct Source {
     #[arg(long, value_parser = slug_parser::<DatasetId>(&DatasetId::ALL.map(DatasetId::slug)))]
     dataset: Option<DatasetId>,
 
-    /// Of a benchmark: the number of classes, the negative one included.
+    /// For a benchmark: the number of classes, the negative one included.
     #[arg(long, conflicts_with = "data")]
     classes: Option<usize>,
 
-    /// Of a benchmark: the share of negatives in the pool.
+    /// For a benchmark: the share of negatives in the pool.
     #[arg(long, conflicts_with = "data")]
     prior: Option<f64>,
 
@@ -88,7 +88,7 @@ pub(crate) struct Prior {
     pub(crate) source: Source,
 
     /// Out-of-fold margins of your own detector: a CSV with a column `label` (blank for the pool), an optional
-    /// column `fold`, and one column for each class, named by it.
+    /// column `fold`, and one column for each class, named after it.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "dataset"])]
     pub(crate) scores: Option<PathBuf>,
 
@@ -100,7 +100,7 @@ pub(crate) struct Prior {
     #[arg(long, default_value_t = 1000)]
     pub(crate) replicates: usize,
 
-    /// The intervals miss the truth this often.
+    /// How often the intervals may miss the truth.
     #[arg(long, default_value_t = 0.05)]
     pub(crate) delta: f64,
 
@@ -119,11 +119,11 @@ pub(crate) struct Prior {
 /// How priors are made wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Wrong {
-    /// By two schemes whose differences sum to zero: what the paper's figure 3 does.
+    /// Shifted by two schemes whose differences sum to zero, as in the paper's figure 3.
     Shifted,
-    /// All observed ones by a factor: ±10, ±20 and ±30 % if no sizes are given.
+    /// All observed priors scaled by a factor: ±10, ±20 and ±30 % if no sizes are given.
     Scaled,
-    /// As the bootstrap of their estimate would have it.
+    /// Drawn from the bootstrap of their estimate.
     Sampled,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Sensitivity {
     #[arg(long)]
     pub(crate) epochs: Option<usize>,
 
-    /// Runs of each setting, with other weights.
+    /// Runs of each setting, with different initial weights.
     #[arg(long, default_value_t = 3)]
     pub(crate) seeds: u64,
 
@@ -165,7 +165,7 @@ pub(crate) struct Sensitivity {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
 
-    /// Runs at once; as many as cores if not given.
+    /// Runs at the same time; as many as there are cores if not given.
     #[arg(long)]
     pub(crate) jobs: Option<usize>,
 

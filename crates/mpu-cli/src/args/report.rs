@@ -9,12 +9,12 @@ use super::evaluate::RowsArgs;
 /// `mpu-cli report`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// The folders of finished runs; several stand side by side.
+    /// The folders of finished runs; several are compared side by side.
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
 
-    /// The file to write; for HTML, if not given, report.html in the run's folder (of several runs: in this
-    /// one). Markdown and JSON go to standard output if it is not given.
+    /// The file to write. By default HTML goes to report.html in the run's folder (for several runs: in the
+    /// current folder), and Markdown and JSON go to standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
@@ -22,7 +22,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FORMAT", default_value = ReportFormat::Html.slug(), value_parser = format_parser())]
     pub(crate) format: ReportFormat,
 
-    /// Overwrite a file that is no report.
+    /// Overwrite a file that is not a report.
     #[arg(long)]
     pub(crate) force: bool,
 

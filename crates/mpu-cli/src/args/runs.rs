@@ -10,7 +10,7 @@ use super::{Place, Report, slug_parser};
 /// A list of runs and the store they go to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sweep {
-    /// A sweep (TOML, lists multiply) or a plan (JSON lines).
+    /// A sweep (TOML in which keys may have lists of values) or a plan (JSON lines).
     pub(crate) file: PathBuf,
 
     /// The folder of the store.
@@ -21,10 +21,10 @@ pub(crate) struct Sweep {
 /// `mpu-cli plan`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Plan {
-    /// A sweep (TOML, lists multiply) or a plan (JSON lines).
+    /// A sweep (TOML in which keys may have lists of values) or a plan (JSON lines).
     pub(crate) file: PathBuf,
 
-    /// Write the resolved runs here, as JSON lines that `run` takes.
+    /// Write the resolved runs to this file, as JSON lines that `run` reads.
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 
@@ -41,11 +41,11 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) local: Local,
 
-    /// Only part I of N of the runs, such as 1/4.
+    /// Train only part I of N of the runs, such as 1/4.
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     pub(crate) shard: Option<Shard>,
 
-    /// Only one part of N, which one being told by SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX (from 0).
+    /// Train only one part of N; SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX (from 0) says which.
     #[arg(long, value_name = "N", conflicts_with = "shard")]
     pub(crate) shards: Option<usize>,
 
@@ -59,15 +59,15 @@ pub(crate) struct Run {
 /// How runs are made on this machine.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Local {
-    /// Runs at once; as many as cores if not given.
+    /// Runs at the same time; as many as there are cores if not given.
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
 
-    /// Threads of each run. The outcome does not depend on it.
+    /// Threads of each run. The result does not depend on it.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) threads: usize,
 
-    /// Try runs again that failed before.
+    /// Try failed runs again.
     #[arg(long)]
     pub(crate) retry_failed: bool,
 }
@@ -112,15 +112,15 @@ pub(crate) struct Slurm {
     #[arg(long)]
     pub(crate) account: Option<String>,
 
-    /// The time limit of a task, in Slurm's words.
+    /// The time limit of a task, as Slurm writes it.
     #[arg(long, value_name = "TIME", default_value = "04:00:00")]
     pub(crate) time: String,
 
-    /// About how many minutes of runs a task gets, by what runs took so far.
+    /// About how many minutes of runs a task gets, judged by the runs so far.
     #[arg(long, value_name = "MINUTES", default_value_t = 60.0)]
     pub(crate) task_minutes: f64,
 
-    /// Cores of a task, and runs at once in it.
+    /// Cores of a task, which is also how many runs it trains at the same time.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) task_cores: usize,
 
@@ -144,7 +144,7 @@ pub(crate) struct Reproduce {
     #[arg(value_enum)]
     pub(crate) what: What,
 
-    /// Only these of it.
+    /// Only these tables and figures.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) only: Vec<Artefact>,
 
@@ -156,31 +156,31 @@ pub(crate) struct Reproduce {
     #[arg(long, value_delimiter = ',', value_parser = slug_parser::<Method>(&Method::ALL.map(Method::slug)))]
     pub(crate) methods: Vec<Method>,
 
-    /// Seeds 1 to N of split, weights and shuffling; the paper's 5.
+    /// Seeds 1 to N for split, weights and shuffling; 5 by default, as in the paper.
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
 
-    /// Epochs of each run; the paper's 100.
+    /// Epochs of each run; 100 by default, as in the paper.
     #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<usize>,
 
-    /// A try of everything in minutes: one seed, 2 epochs, at most 1000 rows, the paper's methods and the oracle.
+    /// Try everything in minutes: one seed, 2 epochs, at most 1000 rows, the paper's methods and the oracle.
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// The learning rate: that of the authors' script, or chosen on held-out rows out of the paper's four.
+    /// The learning rate: that of the authors' script, or the best of the paper's four on held-out rows.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) lr: Rate,
 
-    /// Where runs are made.
+    /// Where to train.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) engine: EngineKind,
 
-    /// Make no runs: only write what the stored ones give.
+    /// Train nothing; only write what the stored runs give.
     #[arg(long)]
     pub(crate) report_only: bool,
 
-    /// Download datasets that are not here.
+    /// Download datasets that are not on this machine.
     #[arg(long)]
     pub(crate) fetch: bool,
 
@@ -265,7 +265,7 @@ fn parse_shard(text: &str) -> Result<Shard, String> {
             count,
         }),
         _ => Err(format!(
-            "`{text}` is no part: write I/N with 1 <= I <= N, such as 1/4"
+            "`{text}` is not a part: write I/N with 1 <= I <= N, such as 1/4"
         )),
     }
 }

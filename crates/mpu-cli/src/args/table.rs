@@ -10,7 +10,7 @@ use super::{Report, path, slug_parser, text};
 /// `mpu-cli check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
-    /// The table, or a folder of images with a folder for each class and one named `unlabeled`.
+    /// The table, or a folder of images that has a folder for each class and one named `unlabeled`.
     #[arg(long, value_name = "FILE")]
     pub(crate) data: PathBuf,
 
@@ -28,7 +28,7 @@ pub(crate) struct Check {
 /// How a table is to be understood.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs {
-    /// The format; by default what the file's name says.
+    /// The format; by default taken from the file's name.
     #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
     pub(crate) input_format: Option<InputFormat>,
 
@@ -40,7 +40,7 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id_column: Option<String>,
 
-    /// Columns that are no features (may be repeated).
+    /// Columns that are not features (may be repeated).
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub(crate) exclude: Vec<String>,
 
@@ -52,7 +52,7 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "POLICY", value_parser = missing_parser())]
     pub(crate) missing: Option<Missing>,
 
-    /// How unlabelled rows are marked: blank, -1, 0 or a word (may be repeated); else found out.
+    /// How unlabelled rows are marked: blank, -1, 0 or a word (may be repeated); detected if not given.
     #[arg(long, value_name = "MARK", allow_hyphen_values = true)]
     pub(crate) unlabeled_marker: Vec<String>,
 
@@ -64,7 +64,7 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) positives: Option<PathBuf>,
 
-    /// The column that joins --positives, of this name in both files.
+    /// The column that joins --positives; it has the same name in both files.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) key: Option<String>,
 
@@ -72,7 +72,7 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) positives_class: Option<String>,
 
-    /// The labels of an .npy array, as an array of their own.
+    /// The labels of an .npy array, as a separate array.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
 }
