@@ -333,7 +333,7 @@ impl RunConfig {
 /// Lays `a.b=value` over a table. A value that is no TOML is taken as a word.
 fn assign(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
     let Some((path, text)) = assignment.split_once('=') else {
-        anyhow::bail!("`{assignment}` is no assignment: write KEY=VALUE, such as train.epochs=20");
+        anyhow::bail!("`{assignment}` is not an assignment: write KEY=VALUE, such as train.epochs=20");
     };
     let parsed = toml::from_str::<toml::Table>(&format!("value = {text}"));
     let value = parsed.ok().and_then(|mut table| table.remove("value"));

@@ -22,7 +22,7 @@ pub(crate) fn new_folder(path: &Path) -> anyhow::Result<()> {
             fs::read_dir(path).with_context(|| format!("looking into {}", path.display()))?;
         if entries.next().is_some() {
             anyhow::bail!(
-                "the folder {} holds files already\nhint: name another with --out, or go on with a stopped run by --resume {}",
+                "the folder {} holds files already\nhint: name another folder with --out, or continue a stopped run with --resume {}",
                 path.display(),
                 path.display()
             );

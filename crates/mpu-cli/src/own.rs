@@ -194,7 +194,7 @@ impl OwnRows {
         }
         anyhow::ensure!(
             table.check.unlabeled >= 20,
-            "{}: {} unlabelled rows: at least 20 are needed\nhint: leave the label of more rows blank, or give the pool as a file of its own with --unlabeled",
+            "{}: {} unlabelled rows: at least 20 are needed\nhint: leave the label of more rows blank, or give the pool as a separate file with --unlabeled",
             config.data.file.display(),
             table.check.unlabeled
         );
@@ -311,14 +311,14 @@ impl OwnRows {
         let names = &self.table.class_names;
         if let Some(unknown) = given.keys().find(|name| !names.contains(name)) {
             anyhow::bail!(
-                "data.priors names `{unknown}`, which is no class of the data: they are {}",
+                "data.priors names `{unknown}`, which is not a class of the data; the classes are {}",
                 names.join(", ")
             );
         }
         let of = |name: &String| {
             given.get(name).copied().with_context(|| {
                 format!(
-                    "data.priors says nothing of class `{name}`\nhint: --priors {name}=0.1 for 10 % of the pool; 0 if it is not in the pool"
+                    "data.priors has no share for class `{name}`\nhint: --priors {name}=0.1 for 10 % of the pool; 0 if it is not in the pool"
                 )
             })
         };

@@ -106,7 +106,7 @@ impl Model {
         let file = folder.file("model.json");
         anyhow::ensure!(
             file.is_file(),
-            "{} has no model.json: the run is not finished\nhint: go on with `mpu-cli train --resume {}`",
+            "{} has no model.json: the run is not finished\nhint: continue with `mpu-cli train --resume {}`",
             path.display(),
             path.display()
         );
@@ -116,7 +116,7 @@ impl Model {
             .version;
         anyhow::ensure!(
             version <= VERSION,
-            "{} is of version {version}, but this program reads up to {VERSION}\nhint: use a newer mpu-cli",
+            "{} has version {version}, but this program reads versions up to {VERSION}\nhint: use a newer mpu-cli",
             file.display()
         );
         let card: ModelCard = serde_json::from_slice(&bytes)
@@ -124,7 +124,7 @@ impl Model {
         let weights = folder.file("model.safetensors");
         let params = model_from_bytes(&card.model, &files::read(&weights)?).with_context(|| {
             format!(
-                "{} is damaged or of another model\nhint: train again, or copy the whole folder of the run",
+                "{} is damaged or belongs to another model\nhint: train again, or copy the whole folder of the run",
                 weights.display()
             )
         })?;

@@ -81,7 +81,7 @@ pub(crate) fn describe(
     let _ = writeln!(text, "read: {} ({})", files.join(", "), check.format);
     let _ = writeln!(
         text,
-        "rows: {}, numbers a row: {}",
+        "rows: {}, numbers per row: {}",
         check.rows, check.features
     );
     for (what, column) in [
@@ -130,13 +130,13 @@ pub(crate) fn describe(
     }
     let _ = writeln!(
         text,
-        "duplicate rows: {}; labelled rows that also stand in the pool: {}",
+        "duplicate rows: {}; labelled rows that are also in the pool: {}",
         check.duplicates.rows, check.duplicates.labeled_in_pool
     );
     for suspect in &check.leakage {
         let _ = writeln!(
             text,
-            "suspected leakage: {} tells labelled from unlabelled rows almost alone (AUC {:.3})",
+            "suspected leakage: {} alone almost separates labelled from unlabelled rows (AUC {:.3})",
             suspect.column, suspect.auc
         );
     }

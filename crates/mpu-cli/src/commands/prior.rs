@@ -305,7 +305,7 @@ fn read_scores(path: &Path) -> anyhow::Result<(Margins, Vec<String>)> {
     let classes: Vec<String> = columns.iter().map(|&at| header[at].to_owned()).collect();
     anyhow::ensure!(
         !classes.is_empty(),
-        "{name} has no column of margins: one for each class is needed, named by it"
+        "{name} has no column of margins: it needs one for each class, named after the class"
     );
     let mut groups = vec![Rows::default(); classes.len() + 1];
     for row in reader.records() {
@@ -315,7 +315,7 @@ fn read_scores(path: &Path) -> anyhow::Result<(Margins, Vec<String>)> {
             "" => classes.len(),
             found => classes.iter().position(|class| class == found).with_context(|| {
                 format!(
-                    "{name}, line {line}: the label `{found}` is no column of margins: they are {}",
+                    "{name}, line {line}: the label `{found}` is not a column of margins; these are {}",
                     classes.join(", ")
                 )
             })?,

@@ -20,7 +20,7 @@ use crate::runner::{Engine, Tally};
 /// A runner that the user or the cluster stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "stopped with {left} of {total} runs still to be made\nhint: the same command goes on where this stopped"
+    "stopped with {left} of {total} runs still to do\nhint: run the same command again to continue"
 )]
 pub(crate) struct Stopped {
     left: usize,
@@ -61,11 +61,11 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Answer> {
     let (tally, before) = make(&args.sweep.out, &runs, &args.local, &args.place.locations())?;
     let mut table = Table::new([("runs", Align::Left), ("number", Align::Right)]);
     for (name, number) in [
-        ("of the plan", runs.len()),
+        ("in the plan", runs.len()),
         ("done before", before),
         ("trained now", tally.trained),
         ("failed", tally.failed),
-        ("in the hands of another process", tally.elsewhere),
+        ("being run by another process", tally.elsewhere),
     ] {
         table.push([name.to_owned(), number.to_string()]);
     }
@@ -176,7 +176,7 @@ pub(crate) fn status(args: &Status) -> anyhow::Result<Answer> {
         .collect();
     let mut table = Table::new([("runs", Align::Left), ("number", Align::Right)]);
     for (name, number) in [
-        ("of the plan", runs.len()),
+        ("in the plan", runs.len()),
         ("done", done.len()),
         ("failed", failed.len()),
         ("missing", missing.len()),

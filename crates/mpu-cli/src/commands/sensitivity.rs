@@ -291,7 +291,7 @@ where
                 let judged = PuJudgement::new(&self.prepared.priors, &held.labels, &given)?;
                 judged
                     .mean
-                    .context("the held-out rows do not suffice")?
+                    .context("there are too few held-out rows")?
                     .f1
                     .value
             }

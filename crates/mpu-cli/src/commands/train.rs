@@ -25,7 +25,7 @@ use crate::training::{Prepared, chosen};
 
 /// A run that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
-#[error("interrupted after epoch {epoch}\nhint: go on with `mpu-cli train --resume {}`", folder.display())]
+#[error("interrupted after epoch {epoch}\nhint: continue with `mpu-cli train --resume {}`", folder.display())]
 pub(crate) struct Interrupted {
     epoch: usize,
     folder: PathBuf,
@@ -321,7 +321,7 @@ impl Observer for Watch<'_> {
             }
             Event::PriorsRaised { given, found } => {
                 let message = format!(
-                    "the priors may be too low: they give {:.0} % of the pool to observed classes, the warm-up model finds {:.0} %; self-training goes by the latter",
+                    "the priors may be too low: they give {:.0} % of the pool to observed classes, the warm-up model finds {:.0} %; self-training uses the latter",
                     100.0 * given,
                     100.0 * found
                 );

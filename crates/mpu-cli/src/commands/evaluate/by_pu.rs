@@ -92,7 +92,7 @@ fn assumptions(model: &Model) -> Vec<String> {
         "labelled rows of a class look like the rows of that class in the pool",
         "the rows were not trained on, and are independent of each other",
         priors,
-        "the priors have no error of their own: the intervals (of 95 %) count none",
+        "the priors have no error of their own: the 95 % intervals allow for none",
     ]
     .map(str::to_owned)
     .to_vec()

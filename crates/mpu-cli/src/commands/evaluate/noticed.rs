@@ -62,7 +62,7 @@ pub(super) fn notice(
         let names = schema.feature_names();
         let worst = worst.and_then(|(at, _)| names.get(at));
         let text = format!(
-            "rows outside the range of the training rows: {n_outside} of {}, most by {}; answers to them are guesses",
+            "rows outside the range of the training rows: {n_outside} of {}, most of them by {}; the answers to these rows are guesses",
             features.n_rows(),
             worst.map_or("", String::as_str)
         );

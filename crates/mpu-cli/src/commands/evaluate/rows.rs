@@ -124,7 +124,7 @@ fn name(file: &Path) -> String {
 fn schema(model: &Model) -> anyhow::Result<&FeatureSchema> {
     model.card.schema.as_ref().with_context(|| {
         format!(
-            "{} was trained on the benchmark {}, so that it knows no columns to read a table by\nhint: leave out --data: the run's own test rows are used",
+            "{} was trained on the benchmark {}, so it does not know which columns of a table are its inputs\nhint: leave out --data: the run's own test rows are used",
             model.folder.path().display(),
             model.card.dataset
         )
@@ -189,7 +189,7 @@ fn judged(
     }
     if !held.absent.is_empty() {
         noticed.warnings.push(format!(
-            "no row is of class {}: it counts 0 in the means over classes",
+            "no row has class {}: it counts as 0 in the means over classes",
             held.absent.join(", ")
         ));
     }
@@ -252,7 +252,7 @@ fn partly_labeled(
             let class = names.iter().position(|known| known == name);
             class.map(MpuLabel::Labeled).with_context(|| {
                 format!(
-                    "{}: some rows have no label, and some have the label `{name}`, which is no class of the model ({})\nhint: give every row its true class, or leave the label of such rows blank",
+                    "{}: some rows have no label, and some have the label `{name}`, which is not a class of the model ({})\nhint: give every row its true class, or leave the label of such rows blank",
                     file.display(),
                     names.join(", ")
                 )

@@ -189,7 +189,7 @@ fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
 fn sensitivity(found: &ByPu, names: &[String]) -> Table {
     let mut table = Table::new([
         ("if the prior of", Align::Left),
-        ("were other by", Align::Right),
+        ("were off by", Align::Right),
         ("accuracy", Align::Right),
         ("macro precision", Align::Right),
         ("macro recall", Align::Right),

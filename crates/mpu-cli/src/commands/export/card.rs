@@ -127,7 +127,7 @@ fn outputs(md: &mut String, card: &ModelCard) {
 fn priors(md: &mut String, card: &ModelCard) {
     let _ = write!(
         md,
-        "\n## Class priors\n\nThe shares of the classes in the unlabelled pool, which training was told: {}.\n",
+        "\n## Class priors\n\nThe shares of the classes in the unlabelled pool, as given to training: {}.\n",
         facts::priors_from(card)
     );
     let Some(report) = &card.estimated_priors else {
@@ -152,7 +152,7 @@ fn priors(md: &mut String, card: &ModelCard) {
     }
     let _ = write!(
         md,
-        "Intervals are of {:.0} % ({} replicates of the bootstrap).\n\n{}",
+        "Intervals are {:.0} % intervals ({} bootstrap replicates).\n\n{}",
         100.0 * (1.0 - report.delta),
         report.replicates,
         table.to_md()
@@ -162,7 +162,7 @@ fn priors(md: &mut String, card: &ModelCard) {
 fn data(md: &mut String, check: &DataCheck) {
     let _ = write!(
         md,
-        "\n## Training data\n\n{} rows, {} of them unlabelled; {} numbers a row.\n\n",
+        "\n## Training data\n\n{} rows, {} of them unlabelled; {} numbers per row.\n\n",
         check.rows, check.unlabeled, check.features
     );
     let mut table = Table::new([("class", Align::Left), ("labelled rows", Align::Right)]);
@@ -171,20 +171,20 @@ fn data(md: &mut String, check: &DataCheck) {
     }
     md.push_str(&table.to_md());
     let scheme = match check.sampling.scheme {
-        SamplingScheme::CaseControl => "labelled rows and pool were drawn apart",
+        SamplingScheme::CaseControl => "labelled rows and pool were drawn separately",
         SamplingScheme::SingleSample => "one sample, of which some rows were labelled",
         SamplingScheme::Unknown => "not known",
     };
     let _ = write!(
         md,
-        "\nHow rows were drawn: {scheme}. Missing values: {}. Rows like an earlier row: {}.\n",
+        "\nHow rows were drawn: {scheme}. Missing values: {}. Rows that repeat an earlier row: {}.\n",
         check.missing(),
         check.duplicates.rows
     );
     if check.warnings.is_empty() {
-        md.push_str("\nThe check of the data found nothing to mind.\n");
+        md.push_str("\nThe data check found no problems.\n");
     } else {
-        md.push_str("\nWhat the check of the data found:\n\n");
+        md.push_str("\nWhat the data check found:\n\n");
         for warning in &check.warnings {
             // Names in it are marked as code already.
             let text = warning.to_string().replace(['\n', '\r'], " ");
@@ -271,10 +271,10 @@ fn estimates(found: &ByPu, names: &[String]) -> Table {
 fn limits(md: &mut String, card: &ModelCard) {
     md.push_str("\n## Limits\n\n");
     let mut limits = vec![
-        "The model knows the observed classes only. Everything else is one class, also kinds of items that were not in the pool.".to_owned(),
+        "The model knows the observed classes only. Everything else is one class, including kinds of items that were not in the pool.".to_owned(),
         "It assumes that labelled rows of a class look like all rows of that class. Where only easy cases were labelled, it misses the others.".to_owned(),
-        "Answers and probabilities lean on the class priors. If classes are more or less frequent where the model is used, probabilities are wrong.".to_owned(),
-        "Rows outside the range of the training rows get an answer too, which means little. `mpu-cli predict` and `mpu-cli evaluate` tell of such rows; the ONNX model does not.".to_owned(),
+        "Answers and probabilities depend on the class priors. If classes are more or less frequent where the model is used, probabilities are wrong.".to_owned(),
+        "Rows outside the range of the training rows also get an answer, but it means little. `mpu-cli predict` and `mpu-cli evaluate` point out such rows; the ONNX model does not.".to_owned(),
     ];
     if let Some(mark) = &card.data_mark {
         limits.push(format!("The data are not as published: {}.", plain(mark)));

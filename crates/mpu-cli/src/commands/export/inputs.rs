@@ -21,7 +21,7 @@ pub(super) fn inputs(md: &mut String, card: &ModelCard) {
     let width = card.shape.len();
     let _ = write!(
         md,
-        "\n## Inputs\n\n{}: float32, shape `[N, {width}]`, one row an item, N open. {}\n\n",
+        "\n## Inputs\n\n{}: float32, shape `[N, {width}]`, one row per item, any number N of rows. {}\n\n",
         code(FEATURES),
         match card.scaler.scaling() {
             Scaling::Raw => "Features are not scaled.",
@@ -73,7 +73,7 @@ pub(super) fn inputs(md: &mut String, card: &ModelCard) {
     if let Some(id) = schema.id_column() {
         let _ = writeln!(
             md,
-            "\nThe column {} names rows and is no feature.",
+            "\nThe column {} identifies rows and is not a feature.",
             code(id)
         );
     }

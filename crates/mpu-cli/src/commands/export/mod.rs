@@ -97,7 +97,7 @@ pub(crate) fn replace(
     );
     anyhow::ensure!(
         force || !path.exists() || is_ours(&files::read(path)?),
-        "{} is there already and was not written by this command\nhint: name another file, or overwrite it with --force",
+        "{} already exists and was not written by this command\nhint: name another file, or overwrite it with --force",
         path.display()
     );
     files::write_atomic(path, bytes)

@@ -100,7 +100,7 @@ fn place(name: &str, names: &[String], at: impl Display) -> anyhow::Result<usize
     let found = names.iter().position(|class| class == name).or(last);
     found.with_context(|| {
         format!(
-            "{at} names `{name}`, which is no class of the model: they are {}",
+            "{at} names `{name}`, which is not a class of the model; the classes are {}",
             names.join(", ")
         )
     })
@@ -132,7 +132,7 @@ fn cost(
         _ if is_right => anyhow::bail!("{}: `{text}`, but a right answer costs 0", at()),
         Some(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => anyhow::bail!(
-            "{}: `{text}` is no cost: it must be a finite number, not negative",
+            "{}: `{text}` is not a cost: it must be a finite number, not negative",
             at()
         ),
     }

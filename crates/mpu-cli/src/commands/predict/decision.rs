@@ -99,7 +99,7 @@ impl ClassPrecision {
                 found.accepted_pool
             ),
             None => format!(
-                "class {class}: precision {} is out of reach, the highest found is {:.3}; no row is answered `{class}`, all such are `{unknown}`\nhint: ask for less, label more rows, or review the best rows with --top",
+                "class {class}: precision {} is out of reach, the highest found is {:.3}; no row is answered `{class}`; such rows are answered `{unknown}`\nhint: ask for less, label more rows, or review the best rows with --top",
                 found.target,
                 found.precision.min(1.0)
             ),

@@ -95,7 +95,7 @@ fn with_flag(error: TableError) -> anyhow::Error {
     let flag = match &error {
         TableError::ColumnOrder { .. } => "--any-order matches columns by name",
         TableError::ColumnsDiffer { missing, .. } if missing.is_empty() => {
-            "--ignore-extra passes over columns that the model does not know"
+            "--ignore-extra ignores columns that the model does not know"
         }
         _ => return error.into(),
     };

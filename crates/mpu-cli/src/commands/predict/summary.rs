@@ -136,7 +136,7 @@ impl Summary {
         for unseen in &self.noticed.unseen {
             let examples: Vec<String> = unseen.examples.keys().take(5).cloned().collect();
             tracing::warn!(
-                "column `{}`: {} rows have categories that were not there in training, such as {}",
+                "column `{}`: {} rows have categories that were not seen in training, such as {}",
                 unseen.column,
                 unseen.rows,
                 examples.join(", ")
@@ -181,7 +181,7 @@ impl Summary {
             push(format!("with {column} filled in"), share(rows));
         }
         if !self.noticed.ignored.is_empty() {
-            let name = format!("columns passed over: {}", self.noticed.ignored.join(", "));
+            let name = format!("columns ignored: {}", self.noticed.ignored.join(", "));
             push(name, self.noticed.ignored.len().to_string());
         }
         table

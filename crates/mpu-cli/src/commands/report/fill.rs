@@ -128,7 +128,7 @@ fn summary(model: &Model) -> anyhow::Result<Summary> {
     let file = model.folder.file("summary.json");
     let bytes = files::read(&file).with_context(|| {
         let path = model.folder.path().display();
-        format!("the run is not finished\nhint: go on with `mpu-cli train --resume {path}`")
+        format!("the run is not finished\nhint: continue with `mpu-cli train --resume {path}`")
     })?;
     serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", file.display()))
 }
@@ -145,7 +145,7 @@ fn warnings(model: &Model, measured: &Measured) -> Vec<String> {
     warnings.extend(prior_warnings(card));
     for suspect in card.check.iter().flat_map(|check| &check.leakage) {
         warnings.push(format!(
-            "Column {} tells labelled from unlabelled rows almost alone (AUC {:.3}): suspected leakage.",
+            "Column {} alone almost separates labelled from unlabelled rows (AUC {:.3}): suspected leakage.",
             suspect.column, suspect.auc
         ));
     }
@@ -172,7 +172,7 @@ fn prior_warnings(card: &ModelCard) -> Vec<String> {
     }
     if !unbounded.is_empty() {
         warnings.push(format!(
-            "Priors of {}: the lower bound does not hold, since other classes look too much alike; it is left out.",
+            "Priors of {}: the lower bound does not hold, because other classes look too similar; it is left out.",
             unbounded.join(", ")
         ));
     }

@@ -235,7 +235,7 @@ pub(super) fn sensitivity(found: &ByPu) -> PriorSensitivity {
 
 pub(super) fn data_check(model: &Model) -> anyhow::Result<Part<DataCheck>> {
     let Some(check) = &model.card.check else {
-        return Ok(Part::missing("the data are a benchmark's"));
+        return Ok(Part::missing("the run used a benchmark, not your own data"));
     };
     let text = check::describe(check, None, Format::Table)?;
     // What is warned of is told as findings.
