@@ -11,18 +11,18 @@ use candle_core::{Device, Var};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use mpu_data::{ClassCount, MpuLabel, Priors};
 use mpu_loss::Loss;
-use mpu_risk::{Correction, Estimator, Groups, Method};
+use mpu_risk::{Correction, Estimator, Groups, Objective};
 
 const N_ROWS: usize = 512;
 
 fn risks(c: &mut Criterion) {
-    for method in [
-        Method::Csmpu(Correction::Abs),
-        Method::CsmpuExact(Correction::Nn),
-        Method::UreOvr,
-        Method::Area,
+    for objective in [
+        Objective::Csmpu(Correction::Abs),
+        Objective::CsmpuExact(Correction::Nn),
+        Objective::UreOvr,
+        Objective::Area,
     ] {
-        let mut group = c.benchmark_group(format!("risk/{method}"));
+        let mut group = c.benchmark_group(format!("risk/{objective}"));
         for k in [4usize, 8, 64, 1000] {
             let classes = ClassCount::new(k).expect("k >= 2");
             // Half of the batch is the pool, the rest goes round the observed classes.
@@ -32,7 +32,7 @@ fn risks(c: &mut Criterion) {
             };
             let labels: Vec<MpuLabel> = (0..N_ROWS).map(label).collect();
             let groups = Groups::new(classes, &labels).expect("a sample");
-            let estimator = Estimator::new(method, Loss::default(), Priors::uniform(classes));
+            let estimator = Estimator::new(objective, Loss::default(), Priors::uniform(classes));
             let values: Vec<f32> = (0..N_ROWS * k)
                 .map(|i| (i * 37 % 101) as f32 / 25.0 - 2.0)
                 .collect();
@@ -51,7 +51,7 @@ fn risks(c: &mut Criterion) {
                 .corrected;
             assert!(
                 (on_tensors - in_f64).abs() < 1e-5,
-                "{method}: {on_tensors} {in_f64}"
+                "{objective}: {on_tensors} {in_f64}"
             );
 
             group.bench_function(

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mpu_data::source::progress::Progress;
+use mpu_train::{Control, Event, Observer};
 
 /// Work that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,45 @@ pub(crate) fn bar(length: u64, unit: &str) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+/// Draws the bar of the detectors behind estimated priors, and hears Ctrl-C.
+pub(crate) struct Detectors {
+    bar: Option<ProgressBar>,
+    interrupted: &'static AtomicBool,
+}
+
+impl Detectors {
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        Ok(Self {
+            bar: None,
+            interrupted: interrupts()?,
+        })
+    }
+}
+
+impl Observer for Detectors {
+    type Error = anyhow::Error;
+
+    fn on(&mut self, event: &Event<'_>) -> anyhow::Result<Control> {
+        if let Event::Detector { step, steps } = *event {
+            let bar = self.bar.get_or_insert_with(|| {
+                let bar = bar(steps as u64, "steps");
+                bar.set_message("learning to tell labelled rows from the pool");
+                bar
+            });
+            bar.inc(1);
+            if step == steps {
+                bar.finish_and_clear();
+                self.bar = None;
+            }
+        }
+        Ok(if self.interrupted.load(Ordering::SeqCst) {
+            Control::Stop
+        } else {
+            Control::Continue
+        })
+    }
 }
 
 /// Downloads as bars.

@@ -11,17 +11,11 @@
 
 mod args;
 mod commands;
-mod config;
 mod console;
-mod files;
 mod misspecification;
-mod own;
 mod plan;
-mod priors;
 mod reproduction;
-mod run_folder;
 mod runner;
-mod training;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -64,7 +58,8 @@ fn main() -> ExitCode {
             eprintln!("error: {error:#}");
             let stopped = error.is::<commands::train::Interrupted>()
                 || error.is::<commands::runs::Stopped>()
-                || error.is::<console::Interrupted>();
+                || error.is::<console::Interrupted>()
+                || error.downcast_ref().is_some_and(mpu::Error::is_stopped);
             ExitCode::from(if stopped { 130 } else { 2 })
         }
     }

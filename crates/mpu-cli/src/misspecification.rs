@@ -12,7 +12,7 @@ use mpu_report::figures::{
 };
 use mpu_report::{Record, stats};
 use mpu_risk::bounds::{Constants, misspecified_excess_bound, prior_bias};
-use mpu_risk::{Correction, Method};
+use mpu_risk::{Correction, Objective};
 
 use crate::args::runs::{Artefact, Reproduce};
 use crate::plan::{self, Planned};
@@ -95,7 +95,7 @@ impl Study {
                 dataset: DATASET,
                 classes: ClassCount::new(classes)?,
                 prior: PRIOR,
-                method: Method::Csmpu(Correction::Abs),
+                method: Objective::Csmpu(Correction::Abs).into(),
                 loss: Loss::default(),
             };
             if !artefacts(args).contains(&Artefact::Figure3) || !asked(args, &cell) {

@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use mpu_data::source::content::sha256;
 use mpu_models::ModelSpec;
 
-use crate::config::RunConfig;
-use crate::files;
+use mpu::RunConfig;
+use mpu::files;
 
 /// A run to be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Planned>> {
     let configs = if path.extension().is_some_and(|ending| ending == "jsonl") {
         let parse = |(index, line): (usize, &str)| {
             serde_json::from_str::<RunConfig>(line)
-                .map_err(anyhow::Error::from)
+                .map_err(mpu::Error::from)
                 .and_then(RunConfig::completed)
                 .with_context(|| format!("{}, line {}", path.display(), index + 1))
         };
@@ -111,7 +111,7 @@ pub(crate) fn write(path: &Path, runs: &[Planned]) -> anyhow::Result<()> {
         text += &serde_json::to_string(&run.config).context("writing a plan")?;
         text.push('\n');
     }
-    files::write_atomic(path, text.as_bytes())
+    Ok(files::write_atomic(path, text.as_bytes())?)
 }
 
 /// Keys whose value is a list by nature; a list of lists multiplies there.

@@ -3,14 +3,14 @@
 use mpu_data::{ClassCount, DatasetId, Scaling};
 use mpu_loss::{Form, Loss, Surrogate};
 use mpu_report::{Record, paper};
-use mpu_risk::{Correction, Method};
-use mpu_train::{Batching, Schedule, Selection, SelfTraining};
+use mpu_risk::{Correction, Objective};
+use mpu_train::{Batching, Method, Schedule, Selection, SelfTraining};
 
 use crate::args::runs::{Artefact, Rate, Reproduce, What};
-use crate::config::{DataConfig, RunConfig, SweepConfig};
 use crate::misspecification;
-use crate::own::MIN_STEPS;
 use crate::plan::Planned;
+use mpu::MIN_STEPS;
+use mpu::{BenchmarkData, RunConfig, SweepConfig};
 
 /// The paper's number of seeds and epochs.
 const SEEDS: u64 = 5;
@@ -62,7 +62,7 @@ impl Setting {
             method: cell.method,
             seed,
             loss: cell.loss,
-            data: DataConfig {
+            data: BenchmarkData {
                 dataset: cell.dataset,
                 classes: cell.classes,
                 prior: cell.prior,
@@ -71,7 +71,7 @@ impl Setting {
                     DatasetId::Svhn => QUICK_COLOUR_ROWS,
                     _ => QUICK_ROWS,
                 }),
-                ..DataConfig::default()
+                ..BenchmarkData::default()
             },
             ..RunConfig::default()
         };
@@ -83,8 +83,9 @@ impl Setting {
             DatasetId::Usps | DatasetId::Kmnist => 1e-4,
             _ => 1e-3,
         };
-        if cell.method == Method::CsmpuSt {
-            // One setting for every dataset, chosen on others: see docs/SELF_TRAINING.md.
+        // One setting for every dataset, chosen on others: see docs/SELF_TRAINING.md.
+        let has_one_setting = cell.method == Method::CsmpuSt;
+        if has_one_setting {
             config.train.epochs = epochs.min(ST_EPOCHS);
             config.train.lr = 1e-3;
             config.train.schedule = Schedule::Cosine;
@@ -104,14 +105,14 @@ impl Setting {
                 _ => Scaling::MinMax,
             });
         }
-        if self.rate == Rate::Sweep && cell.method != Method::CsmpuSt {
+        if self.rate == Rate::Sweep && !has_one_setting {
             config.data.validation_share = 0.1;
             config.sweep = Some(SweepConfig {
                 lrs: RATES.to_vec(),
                 select: Selection::default(),
             });
         }
-        config.completed()
+        Ok(config.completed()?)
     }
 
     /// Whether a stored record is a run of this reproduction, whatever its epochs and seed.
@@ -193,7 +194,7 @@ fn cells(artefact: Artefact, quick: bool) -> anyhow::Result<Vec<Cell>> {
             loss: Loss::default(),
         })
     };
-    let ours = Method::Csmpu(Correction::Abs);
+    let ours = Method::Single(Objective::Csmpu(Correction::Abs));
     match artefact {
         Artefact::Table1 => table(1, quick),
         Artefact::Table2 => table(2, quick),
@@ -206,7 +207,7 @@ fn cells(artefact: Artefact, quick: bool) -> anyhow::Result<Vec<Cell>> {
                 Ok(cell)
             })
             .collect(),
-        Artefact::MacroF1 => [Method::Area, Method::UreOvr, ours]
+        Artefact::MacroF1 => [Objective::Area.into(), Objective::UreOvr.into(), ours]
             .map(|method| cell(DatasetId::FashionMnist, 4, 0.8, method))
             .into_iter()
             .collect(),
@@ -248,8 +249,9 @@ fn table(number: u8, quick: bool) -> anyhow::Result<Vec<Cell>> {
         }
     }
     let ours = Method::ALL.into_iter().filter(|method| {
-        matches!(method, Method::Supervised | Method::CsmpuSt)
-            || !quick && matches!(method, Method::CsmpuExact(_) | Method::CsmpuRef(_))
+        let objective = method.objective();
+        matches!(objective, Objective::Supervised | Objective::SoftTargets)
+            || !quick && matches!(objective, Objective::CsmpuExact(_) | Objective::CsmpuRef(_))
     });
     methods.extend(ours);
     let mut cells = Vec::new();

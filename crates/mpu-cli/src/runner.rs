@@ -14,14 +14,12 @@ use mpu_data::source::resolve::Locations;
 use mpu_report::store::{Failure, Store};
 use mpu_report::{Curves, Heat, Record, RunKey, Scores};
 use mpu_risk::bounds::loss_gap;
-use mpu_train::{Control, Event, Judged, Observer, Outcome, State, model_to_bytes};
+use mpu_train::{Control, Event, Judged, Observer, State, model_to_bytes};
 
-use crate::config::RunConfig;
-use crate::console::bar;
-use crate::files;
+use crate::console::{Downloads, bar};
 use crate::plan::Planned;
-use crate::run_folder::Summary;
-use crate::training::{Prepared, Probabilities, chosen, dataset};
+use mpu::models::Threads;
+use mpu::{Prepared, Probabilities, RunConfig, RunSummary, Trained};
 
 /// How many runs at once and with how many threads each; where data are; who says stop.
 pub(crate) struct Engine<'a> {
@@ -164,33 +162,19 @@ impl Worker<'_> {
 
     /// Trains a run; `None` if it was stopped, with its state kept.
     fn train(&mut self, run: &Planned) -> anyhow::Result<Option<Record>> {
-        let started = Instant::now();
         let config = &run.config;
-        let prepared = Prepared::of(config, self.data(config)?)?;
-        let rates = match &config.sweep {
-            None => vec![config.train.lr],
-            Some(sweep) => sweep.lrs.clone(),
-        };
-        let mut outcomes = Vec::new();
-        for lr in &rates {
-            let mut keeper = Keeper::new(self.engine, run, *lr);
-            let resume = keeper.resume()?;
-            let threads = self.engine.threads;
-            let outcome = prepared.train(config, *lr, threads, resume, &mut keeper)?;
-            keeper.keep(&outcome.state, rates.len() > 1 || !outcome.finished)?;
-            if !outcome.finished {
-                return Ok(None);
-            }
-            outcomes.push(outcome);
-        }
-        let best = match &config.sweep {
-            None => 0,
-            Some(sweep) => chosen(sweep, &outcomes)?.0,
-        };
-        let outcome = outcomes.swap_remove(best);
-        let seconds = started.elapsed().as_secs_f64();
-        self.record(run, &prepared, &outcome, rates[best], seconds)
-            .map(Some)
+        let engine = self.engine;
+        let prepared = Prepared::of(config, self.data(config)?, &mut Stop(engine.interrupted))?;
+        let threads = Threads::new(engine.threads);
+        let trained = Trained::by(config, threads, |lr| {
+            let mut keeper = Keeper::new(engine, run, lr);
+            let resume = mpu::read_state(&keeper.path)?;
+            let outcome = prepared.train(config, lr, threads, resume, &mut keeper)?;
+            keeper.keep(&outcome.state, config.sweep.is_some() || !outcome.finished)?;
+            Ok(outcome.finished.then_some(outcome))
+        })?;
+        let record = trained.map(|trained| self.record(run, &prepared, &trained));
+        record.transpose()
     }
 
     fn data(&mut self, config: &RunConfig) -> anyhow::Result<&TrainTest> {
@@ -204,7 +188,8 @@ impl Worker<'_> {
         );
         if self.kept.as_ref().is_none_or(|(kept, _)| *kept != key) {
             self.kept = None; // two at once may not fit
-            self.kept = Some((key, dataset(config, self.engine.locations)?));
+            let data = mpu::dataset(config, self.engine.locations, &Downloads::default())?;
+            self.kept = Some((key, data));
         }
         let (_, data) = self.kept.as_ref().context("no dataset was read")?;
         Ok(data)
@@ -214,18 +199,17 @@ impl Worker<'_> {
         &self,
         run: &Planned,
         prepared: &Prepared,
-        outcome: &Outcome,
-        lr: f64,
-        seconds: f64,
+        trained: &Trained,
     ) -> anyhow::Result<Record> {
-        let config = &run.config;
+        let (config, outcome, lr) = (&run.config, &trained.outcome, trained.lr);
         let params = outcome.params();
         let history = &outcome.state.history;
         let last = outcome.reported().context("no epoch was trained")?;
         let test = prepared.problem.test().context("no test rows")?;
-        let threads = self.engine.threads;
+        let true_priors = prepared.true_priors.as_ref();
+        let true_priors = true_priors.context("the shares of the pool are not known")?;
         let scores = prepared
-            .run(config, lr, threads)
+            .run(config, lr, trained.threads)
             .predict(params, test.features.values())?;
         let column = |value: fn(&mpu_train::EpochMetrics) -> f64| -> Vec<f64> {
             history.iter().map(|m| round(value(m))).collect()
@@ -239,14 +223,14 @@ impl Worker<'_> {
             config: serde_json::to_value(config).context("writing the configuration")?,
             program: program(),
             machine: machine(),
-            threads,
-            seconds: round(seconds),
+            threads: trained.threads.get(),
+            seconds: round(trained.seconds),
             data_mark: prepared.facts.mark.clone(),
             split_digest: prepared.facts.split_digest.clone(),
             model_sha256: sha256(&model_to_bytes(params)?),
             scores: Scores {
                 accuracy: share(last.test_accuracy),
-                accuracy_last_ten: share(Summary::last_ten(history)),
+                accuracy_last_ten: share(RunSummary::last_ten(history)),
                 precision: share(last.test_precision),
                 recall: share(last.test_recall),
                 f1: share(last.test_f1),
@@ -258,8 +242,8 @@ impl Worker<'_> {
                     .map(|judged| round(judged.shifted.macro_rates().f1)),
                 calibration_error: judged.map(|judged| round(judged.calibration_error)),
             },
-            priors: prepared.problem.priors().as_slice().to_vec(),
-            prior_gaps: self.prior_gaps(run, prepared, outcome, lr)?,
+            priors: true_priors.as_slice().to_vec(),
+            prior_gaps: prior_gaps(run, prepared, trained)?,
             curves: Some(Curves {
                 train_loss: column(|m| m.loss),
                 test_loss: column(|m| m.test_loss.unwrap_or(f64::NAN)),
@@ -269,33 +253,28 @@ impl Worker<'_> {
             heat: Some(heat(&scores, test, config.data.classes.get())),
         })
     }
+}
 
-    /// `b_i` of the observed classes, from the scores of their labelled training rows.
-    fn prior_gaps(
-        &self,
-        run: &Planned,
-        prepared: &Prepared,
-        outcome: &Outcome,
-        lr: f64,
-    ) -> anyhow::Result<Vec<f64>> {
-        let config = &run.config;
-        let classes = config.data.classes;
-        let train = prepared.problem.train();
-        let rows: Vec<usize> = (0..train.labels.len())
-            .filter(|&row| train.labels[row] != MpuLabel::Unlabeled)
-            .collect();
-        let scores = prepared
-            .run(config, lr, self.engine.threads)
-            .predict(outcome.params(), train.features.select(&rows).values())?;
-        let mut margins = vec![Vec::new(); classes.n_observed()];
-        for (&row, scores) in rows.iter().zip(scores.chunks(classes.get())) {
-            if let MpuLabel::Labeled(class) = train.labels[row] {
-                margins[class].push(f64::from(scores[class]));
-            }
+/// `b_i` of the observed classes, from the scores of their labelled training rows.
+fn prior_gaps(run: &Planned, prepared: &Prepared, trained: &Trained) -> anyhow::Result<Vec<f64>> {
+    let config = &run.config;
+    let classes = config.data.classes;
+    let train = prepared.problem.train();
+    let rows: Vec<usize> = (0..train.labels.len())
+        .filter(|&row| train.labels[row] != MpuLabel::Unlabeled)
+        .collect();
+    let scores = prepared.run(config, trained.lr, trained.threads).predict(
+        trained.outcome.params(),
+        train.features.select(&rows).values(),
+    )?;
+    let mut margins = vec![Vec::new(); classes.n_observed()];
+    for (&row, scores) in rows.iter().zip(scores.chunks(classes.get())) {
+        if let MpuLabel::Labeled(class) = train.labels[row] {
+            margins[class].push(f64::from(scores[class]));
         }
-        let gap = |margins: &Vec<f64>| Ok(round(loss_gap(&config.loss, margins)?));
-        margins.iter().map(gap).collect()
     }
+    let gap = |margins: &Vec<f64>| Ok(round(loss_gap(&config.loss, margins)?));
+    margins.iter().map(gap).collect()
 }
 
 /// The fields by which tables find the run.
@@ -368,6 +347,25 @@ fn machine() -> String {
     format!("{model}, {}", std::env::consts::OS)
 }
 
+/// Hears that priors are no longer to be estimated.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Observer for Stop<'_> {
+    type Error = std::convert::Infallible;
+
+    fn on(&mut self, _: &Event<'_>) -> Result<Control, Self::Error> {
+        Ok(control(self.0))
+    }
+}
+
+fn control(interrupted: &AtomicBool) -> Control {
+    if interrupted.load(Ordering::SeqCst) {
+        Control::Stop
+    } else {
+        Control::Continue
+    }
+}
+
 /// Keeps the state of a run now and then, and hears that it is to stop.
 struct Keeper<'a> {
     folder: std::path::PathBuf,
@@ -387,21 +385,10 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    fn resume(&self) -> anyhow::Result<Option<State>> {
-        if !self.path.exists() {
-            return Ok(None);
-        }
-        let state = State::from_bytes(&files::read(&self.path)?);
-        state
-            .map(Some)
-            .with_context(|| format!("{}", self.path.display()))
-    }
-
-    fn keep(&mut self, state: &State, wanted: bool) -> anyhow::Result<()> {
+    fn keep(&mut self, state: &State, wanted: bool) -> mpu::Result<()> {
         if wanted {
-            fs::create_dir_all(&self.folder)
-                .with_context(|| format!("making {}", self.folder.display()))?;
-            files::write_atomic(&self.path, &state.to_bytes()?)?;
+            fs::create_dir_all(&self.folder)?;
+            mpu::write_state(&self.path, state)?;
             self.kept = Instant::now();
         }
         Ok(())
@@ -415,11 +402,6 @@ impl Observer for Keeper<'_> {
         if let Event::Checkpoint(state) = event {
             self.keep(state, self.kept.elapsed() > KEEP_EVERY)?;
         }
-        let stop = self.interrupted.load(Ordering::SeqCst);
-        Ok(if stop {
-            Control::Stop
-        } else {
-            Control::Continue
-        })
+        Ok(control(self.interrupted))
     }
 }

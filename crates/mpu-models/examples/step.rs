@@ -19,7 +19,7 @@ use mpu_data::{MpuLabel, Priors};
 use mpu_loss::Loss;
 use mpu_models::fused::{Products, Workspace};
 use mpu_models::{Mode, ModelSpec, Network, OptimSpec, Optimizer, Params, Role, Threads};
-use mpu_risk::{Correction, Estimator, Groups, Method};
+use mpu_risk::{Correction, Estimator, Groups, Objective};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -53,7 +53,7 @@ impl Task {
             _ => MpuLabel::Unlabeled,
         };
         let groups = Groups::new(priors.classes(), &(0..n).map(label).collect::<Vec<_>>())?;
-        let estimator = Estimator::new(Method::Csmpu(Correction::Abs), Loss::default(), priors);
+        let estimator = Estimator::new(Objective::Csmpu(Correction::Abs), Loss::default(), priors);
         Ok(Self {
             spec,
             rows,

@@ -11,7 +11,7 @@ use mpu_data::{ClassCount, MpuLabel, Priors};
 use mpu_loss::Loss;
 use mpu_models::fused::Workspace;
 use mpu_models::{Mode, ModelSpec, Network, OptimSpec, Optimizer, Params, Role, Threads};
-use mpu_risk::{Estimator, Groups, Method};
+use mpu_risk::{Estimator, Groups, Objective};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -77,9 +77,9 @@ fn params_of(spec: &ModelSpec) -> Params {
 }
 
 /// Row `r` is labelled with class `r mod (k + 1)` if that is observed, and else in the pool.
-fn groups_of(n: usize, classes: ClassCount, method: Method) -> Groups {
+fn groups_of(n: usize, classes: ClassCount, objective: Objective) -> Groups {
     let k = classes.get();
-    if method == Method::Supervised {
+    if objective == Objective::Supervised {
         let truths: Vec<usize> = (0..n).map(|row| row % k).collect();
         return Groups::oracle(classes, &truths).unwrap();
     }
@@ -104,12 +104,12 @@ fn loss(name: &str, logits: &[f32], k: usize) -> (f64, Vec<f32>) {
     }
     let total = (k * (k - 1) / 2) as f64;
     let observed: Vec<f64> = (1..k).map(|i| 0.9 * i as f64 / total).collect();
-    let method: Method = name.parse().unwrap();
+    let objective: Objective = name.parse().unwrap();
     let priors = Priors::from_observed(&observed).unwrap();
-    let groups = groups_of(logits.len() / k, priors.classes(), method);
+    let groups = groups_of(logits.len() / k, priors.classes(), objective);
     let scores: Vec<f64> = logits.iter().map(|&score| f64::from(score)).collect();
     // Half of an observed class from its labelled rows, as the golden values have it.
-    let estimator = Estimator::new(method, Loss::default(), priors);
+    let estimator = Estimator::new(objective, Loss::default(), priors);
     let estimator = estimator.with_labeled_share(0.5).unwrap();
     let risk = estimator.plain(&scores, &groups).unwrap();
     let slopes = risk.gradient.iter().map(|&slope| slope as f32).collect();
@@ -307,12 +307,12 @@ fn resnet8_odd() {
 
 #[test]
 fn mlp5_with_every_estimator() {
-    let methods = check(include_str!("golden/mlp5_methods.json"));
-    assert_eq!(methods, Method::ALL.map(Method::slug));
+    let objectives = check(include_str!("golden/mlp5_methods.json"));
+    assert_eq!(objectives, Objective::ALL.map(Objective::slug));
 }
 
 #[test]
 fn resnet20_with_every_estimator() {
-    let methods = check(include_str!("golden/resnet20_methods.json"));
-    assert_eq!(methods, Method::ALL.map(Method::slug));
+    let objectives = check(include_str!("golden/resnet20_methods.json"));
+    assert_eq!(objectives, Objective::ALL.map(Objective::slug));
 }

@@ -1,6 +1,6 @@
 //! What can be wrong with a sample, an estimator or a bound, with the value and what is allowed.
 
-use crate::method::Method;
+use crate::objective::Objective;
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -66,32 +66,33 @@ pub enum Error {
         classes: usize,
     },
 
-    /// True labels given to a method that must not see them, or missing where it needs them.
-    #[error("{method} {}", if *.oracle { "must not see true labels: build the sample with `Groups::new` or `Groups::batch`" } else { "needs the true label of every row: build the sample with `Groups::oracle`" })]
+    /// True labels given to an objective that must not see them, or missing where it needs them.
+    #[error("{objective} {}", if *.oracle { "must not see true labels: build the sample with `Groups::new` or `Groups::batch`" } else { "needs the true label of every row: build the sample with `Groups::oracle`" })]
     Labels {
-        /// The method.
-        method: Method,
+        /// The objective.
+        objective: Objective,
         /// Whether true labels were given.
         oracle: bool,
     },
 
-    /// No soft targets for the method that trains on them.
+    /// No soft targets for the objective that trains on them.
     #[error(
-        "{method} needs a soft target for every row of the pool\n\
+        "{objective} needs a soft target for every row of the pool\n\
          hint: add them with `Groups::with_targets`"
     )]
     NoTargets {
-        /// The method.
-        method: Method,
+        /// The objective.
+        objective: Objective,
     },
 
-    /// The user's costs for a method whose derivation fixes its own.
+    /// The user's costs for an objective whose derivation fixes its own.
     #[error(
-        "{method} has costs of its own: a cost matrix goes with csmpu-exact-abs, csmpu-exact-nn or csmpu-exact-ure, which are unbiased for any costs"
+        "{objective} has costs of its own: a cost matrix goes with csmpu-exact-abs, csmpu-exact-nn or csmpu-exact-ure, which are unbiased for any costs\n\
+         hint: the probabilities of mpu-ml and of csmpu-st take costs at the decision"
     )]
     CostsFixed {
-        /// The method.
-        method: Method,
+        /// The objective.
+        objective: Objective,
     },
 
     /// A number outside its range.

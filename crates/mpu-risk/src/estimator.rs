@@ -1,4 +1,4 @@
-//! An estimator of the risk: a method, a loss and priors, evaluated on scores.
+//! An estimator of the risk: an objective, a loss and priors, evaluated on scores.
 
 use candle_core::{DType, Tensor};
 use mpu_data::Priors;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::estimators;
 use crate::groups::{Groups, mean};
 use crate::likelihood::CaseControl;
-use crate::method::Method;
+use crate::objective::Objective;
 use crate::terms::{Combination, RiskTerms, Sensitivity};
 
 /// An estimated risk on tensors: something to call `backward` on, and its parts.
@@ -55,7 +55,7 @@ pub struct PlainRisk {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimator {
-    method: Method,
+    objective: Objective,
     loss: Loss,
     priors: Priors,
     placement: Placement,
@@ -68,19 +68,19 @@ impl Estimator {
     /// [told otherwise](Self::with_labeled_share): most of it, because these labels are certain.
     pub const LABELED_SHARE: f64 = 0.9;
 
-    /// An estimator with the method's own placement of its correction.
-    pub fn new(method: Method, loss: Loss, priors: Priors) -> Self {
+    /// An estimator with the objective's own placement of its correction.
+    pub fn new(objective: Objective, loss: Loss, priors: Priors) -> Self {
         Self {
-            method,
+            objective,
             loss,
             priors,
-            placement: method.default_placement(),
+            placement: objective.default_placement(),
             costs: None,
             labeled_share: Self::LABELED_SHARE,
         }
     }
 
-    /// Places the correction elsewhere. Methods without a correction are not changed by it.
+    /// Places the correction elsewhere. Objectives without a correction are not changed by it.
     #[must_use]
     pub fn with_placement(self, placement: Placement) -> Self {
         Self { placement, ..self }
@@ -95,9 +95,9 @@ impl Estimator {
     /// Weights mistakes by the user's costs, through the general cost-sensitive one-versus-rest
     /// loss. Only the exact risk allows it: the paper's own derivation needs its degenerate costs.
     pub fn with_costs(self, costs: CostMatrix) -> Result<Self> {
-        if !matches!(self.method, Method::CsmpuExact(_)) {
+        if !self.objective.takes_costs() {
             return Err(Error::CostsFixed {
-                method: self.method,
+                objective: self.objective,
             });
         }
         let (priors, classes) = (self.priors.classes().get(), costs.n_classes());
@@ -110,7 +110,7 @@ impl Estimator {
         })
     }
 
-    /// Another [share](Self::LABELED_SHARE) of labelled rows in self-training, from 0 to 1. Other methods are not
+    /// Another [share](Self::LABELED_SHARE) of labelled rows in self-training, from 0 to 1. Other objectives are not
     /// changed by it.
     pub fn with_labeled_share(self, labeled_share: f64) -> Result<Self> {
         if !(0.0..=1.0).contains(&labeled_share) {
@@ -126,9 +126,9 @@ impl Estimator {
         })
     }
 
-    /// The method.
-    pub fn method(&self) -> Method {
-        self.method
+    /// The objective.
+    pub fn objective(&self) -> Objective {
+        self.objective
     }
 
     /// The binary loss.
@@ -209,12 +209,15 @@ impl Estimator {
         let row = |r: usize| &scores[r * k..(r + 1) * k];
         let labeled = || groups.labeled_rows().iter().zip(groups.labeled_classes());
         let sampled = CaseControl::new(&self.priors, groups);
-        let negative_loss = self.negative_loss();
+        let (labeled_loss, negative_loss) = (self.labeled_loss(), self.negative_loss());
 
         let own: Vec<f64> = labeled()
-            .map(|(&r, &class)| match self.method {
-                Method::MpuMl => Ok(sampled.labeled(row(r), class)),
-                _ => self.loss_of(row(r), class),
+            .map(|(&r, &class)| match self.objective {
+                Objective::MpuMl => Ok(sampled.labeled(row(r), class)),
+                Objective::Supervised | Objective::SoftTargets => {
+                    Ok(entropy::cross_entropy(row(r), class))
+                }
+                _ => Ok(labeled_loss.value(&self.loss, row(r), class)?),
             })
             .collect::<Result<_>>()?;
         let negative = |rows: &[usize]| -> Result<Vec<f64>> {
@@ -229,9 +232,9 @@ impl Estimator {
         };
         let pool = || groups.pool_rows().iter().map(|&r| row(r));
         let weighted = estimators::weighted_targets(groups.targets(), k, self.labeled_share);
-        let unlabeled = match self.method {
-            Method::MpuMl => pool().map(|f| sampled.unlabeled(f)).collect(),
-            Method::CsmpuSt => pool()
+        let unlabeled = match self.objective {
+            Objective::MpuMl => pool().map(|f| sampled.unlabeled(f)).collect(),
+            Objective::SoftTargets => pool()
                 .zip(weighted.chunks(k))
                 .map(|(f, t)| entropy::soft_cross_entropy(f, t))
                 .collect(),
@@ -244,14 +247,12 @@ impl Estimator {
         for (n, (&r, &class)) in labeled().enumerate() {
             let (f, weight) = (row(r), weights.own[n]);
             let into = &mut gradient[r * k..(r + 1) * k];
-            match self.method {
-                Method::Supervised | Method::CsmpuSt => {
+            match self.objective {
+                Objective::Supervised | Objective::SoftTargets => {
                     entropy::add_gradient(f, class, weight, into);
                 }
-                Method::MpuMl => sampled.add_labeled_gradient(f, class, weight, into),
-                _ => self
-                    .labeled_loss()
-                    .add_gradient(&self.loss, f, class, weight, into)?,
+                Objective::MpuMl => sampled.add_labeled_gradient(f, class, weight, into),
+                _ => labeled_loss.add_gradient(&self.loss, f, class, weight, into)?,
             }
             if let Some(&weight) = weights.as_negative.get(n) {
                 negative_loss.add_gradient(&self.loss, f, k - 1, weight, into)?;
@@ -260,9 +261,9 @@ impl Estimator {
         for (n, (&r, &weight)) in groups.pool_rows().iter().zip(&weights.pool).enumerate() {
             let f = row(r);
             let into = &mut gradient[r * k..(r + 1) * k];
-            match self.method {
-                Method::MpuMl => sampled.add_unlabeled_gradient(f, weight, into),
-                Method::CsmpuSt => {
+            match self.objective {
+                Objective::MpuMl => sampled.add_unlabeled_gradient(f, weight, into),
+                Objective::SoftTargets => {
                     let target = &weighted[n * k..(n + 1) * k];
                     entropy::add_soft_gradient(f, target, weight, into);
                 }
@@ -277,16 +278,16 @@ impl Estimator {
         if priors != classes {
             return Err(Error::PriorsMismatch { priors, classes });
         }
-        if self.method.uses_hidden_labels() != groups.is_oracle() {
+        if self.objective.uses_hidden_labels() != groups.is_oracle() {
             return Err(Error::Labels {
-                method: self.method,
+                objective: self.objective,
                 oracle: groups.is_oracle(),
             });
         }
         let lacks_targets = groups.targets().is_empty() && groups.n_unlabeled() > 0;
-        if self.method == Method::CsmpuSt && lacks_targets {
+        if self.objective.needs_targets() && lacks_targets {
             return Err(Error::NoTargets {
-                method: self.method,
+                objective: self.objective,
             });
         }
         Ok(())
@@ -294,18 +295,18 @@ impl Estimator {
 
     /// `L(f, i)` of labelled rows.
     fn labeled_loss(&self) -> SampleLoss {
-        match (&self.costs, self.method) {
+        match (&self.costs, self.objective) {
             (Some(costs), _) => SampleLoss::CostSensitive(costs.clone()),
-            (None, Method::UreOvr | Method::BiasedSuper) => SampleLoss::OneVersusRest,
+            (None, Objective::UreOvr | Objective::BiasedSuper) => SampleLoss::OneVersusRest,
             (None, _) => SampleLoss::Csmpu,
         }
     }
 
     /// `L(f, k)` of pool rows, and of labelled rows taken as negative.
     fn negative_loss(&self) -> SampleLoss {
-        match (&self.costs, self.method) {
+        match (&self.costs, self.objective) {
             (Some(costs), _) => SampleLoss::CostSensitive(costs.clone()),
-            (None, Method::UreOvr | Method::BiasedSuper | Method::Area) => {
+            (None, Objective::UreOvr | Objective::BiasedSuper | Objective::Area) => {
                 SampleLoss::OneVersusRest
             }
             (None, _) => SampleLoss::Csmpu,
@@ -313,22 +314,22 @@ impl Estimator {
     }
 
     fn uses_labeled_as_negative(&self) -> bool {
-        matches!(self.method, Method::CsmpuExact(_) | Method::UreOvr)
+        matches!(self.objective, Objective::CsmpuExact(_) | Objective::UreOvr)
     }
 
     fn combination(&self, groups: &Groups) -> Combination {
         let (priors, placement) = (&self.priors, self.placement);
-        match self.method {
-            Method::Csmpu(g) => estimators::csmpu(priors, g, placement),
-            Method::CsmpuExact(g) => estimators::csmpu_exact(priors, g, placement),
-            Method::CsmpuRef(g) => estimators::csmpu_ref(priors, groups, g, placement),
-            Method::UreOvr => estimators::ure_ovr(priors),
-            Method::Area => estimators::area(priors),
-            Method::BiasedSuper => estimators::biased_super(priors),
-            Method::MpuMl => estimators::mpu_ml(priors, groups),
-            Method::CsmpuSt => estimators::csmpu_st(priors, self.labeled_share),
+        match self.objective {
+            Objective::Csmpu(g) => estimators::csmpu(priors, g, placement),
+            Objective::CsmpuExact(g) => estimators::csmpu_exact(priors, g, placement),
+            Objective::CsmpuRef(g) => estimators::csmpu_ref(priors, groups, g, placement),
+            Objective::UreOvr => estimators::ure_ovr(priors),
+            Objective::Area => estimators::area(priors),
+            Objective::BiasedSuper => estimators::biased_super(priors),
+            Objective::MpuMl => estimators::mpu_ml(priors, groups),
+            Objective::SoftTargets => estimators::csmpu_st(priors, self.labeled_share),
             // A plain mean over rows is the sum of group means weighted by shares of the batch.
-            Method::Supervised => {
+            Objective::Supervised => {
                 estimators::csmpu_ref(priors, groups, Correction::Ure, Placement::PerTerm)
             }
         }
@@ -373,7 +374,7 @@ impl Estimator {
     /// expectation of (cross-entropy, where scores are log-probabilities), for judging on rows with
     /// true labels.
     pub fn loss_of(&self, scores: &[f64], class: usize) -> Result<f64> {
-        if self.method.scores_are_log_probabilities() {
+        if self.objective.scores_are_log_probabilities() {
             return Ok(entropy::cross_entropy(scores, class));
         }
         Ok(self.labeled_loss().value(&self.loss, scores, class)?)
@@ -385,11 +386,11 @@ impl Estimator {
             operation: "the losses of labelled rows",
             source,
         };
-        match self.method {
-            Method::MpuMl => CaseControl::new(&self.priors, groups)
+        match self.objective {
+            Objective::MpuMl => CaseControl::new(&self.priors, groups)
                 .labeled_tensor(scores, classes)
                 .map_err(failed),
-            Method::Supervised | Method::CsmpuSt => {
+            Objective::Supervised | Objective::SoftTargets => {
                 let indices: Vec<u32> = classes.iter().map(|&class| class as u32).collect();
                 Tensor::new(indices, scores.device())
                     .and_then(|indices| entropy::cross_entropy_tensor(scores, &indices))
@@ -405,11 +406,11 @@ impl Estimator {
             operation: "the losses of the pool",
             source,
         };
-        match self.method {
-            Method::MpuMl => CaseControl::new(&self.priors, groups)
+        match self.objective {
+            Objective::MpuMl => CaseControl::new(&self.priors, groups)
                 .unlabeled_tensor(scores)
                 .map_err(failed),
-            Method::CsmpuSt => {
+            Objective::SoftTargets => {
                 let (targets, k) = (groups.targets(), logits.n_classes());
                 let targets = estimators::weighted_targets(targets, k, self.labeled_share);
                 Tensor::from_vec(targets, scores.dims(), scores.device())

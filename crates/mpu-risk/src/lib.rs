@@ -10,12 +10,12 @@
 //! use candle_core::{Device, Var};
 //! use mpu_data::{ClassCount, MpuLabel::{Labeled, Unlabeled}, Priors};
 //! use mpu_loss::{Form, Loss, Surrogate};
-//! use mpu_risk::{Correction, Estimator, Groups, Method};
+//! use mpu_risk::{Correction, Estimator, Groups, Objective};
 //!
 //! // k = 3: two observed classes, which make up 30 % and 20 % of the pool; the rest is negative.
 //! let priors = Priors::from_observed(&[0.3, 0.2])?;
 //! let loss = Loss::new(Surrogate::SigmoidProb, 1.0, Form::Raw)?;
-//! let estimator = Estimator::new(Method::Csmpu(Correction::Abs), loss, priors);
+//! let estimator = Estimator::new(Objective::Csmpu(Correction::Abs), loss, priors);
 //!
 //! // A batch: what is known of each row, and the model's scores for it (any device, any graph).
 //! let labels = [Labeled(0), Labeled(1), Unlabeled, Unlabeled];
@@ -52,14 +52,14 @@
 //! | `g` | [`Correction`], [`Placement`] | what keeps an estimate from turning negative, and where |
 //! | `C` | [`CONSTANT_SUM`](mpu_loss::CONSTANT_SUM) | `ℓ(z) + ℓ(-z) = C = 1` |
 //!
-//! # Which method?
+//! # Which objective?
 //!
-//! [`Method`] lists them with their formulas. The paper's `csmpu-*` is reproduced as printed, but its
+//! [`Objective`] lists them with their formulas. The paper's `csmpu-*` is reproduced as printed, but its
 //! Theorem 1 is not exactly unbiased: it exceeds the true risk by [`unbiasedness_gap`], which is zero
 //! only where the top observed score on class-`i` data is always `f_i`. `csmpu-exact-*` is unbiased for
 //! every surrogate and every [`CostMatrix`](mpu_loss::CostMatrix), and its corrected part estimates
 //! `π_k E_k[L_k] ≥ 0`, so that a negative value is certainly wrong. `mpu-ml` is a likelihood, with nothing to
-//! subtract or to correct. `csmpu-st` is the objective of self-training, for rows of the pool with soft
+//! subtract or to correct. `csmpu-st` is what self-training minimises, for rows of the pool with soft
 //! targets ([`Groups::with_targets`]). `supervised` sees hidden labels and is a limit, not a competitor.
 //!
 //! # Without tensors
@@ -76,7 +76,7 @@ mod estimator;
 mod estimators;
 mod groups;
 mod likelihood;
-mod method;
+mod objective;
 mod terms;
 
 pub use correction::{Correction, Placement};
@@ -85,7 +85,7 @@ pub use error::{Error, Result};
 pub use estimator::{Estimator, PlainRisk, Risk};
 pub use groups::Groups;
 pub use likelihood::PoolSurprise;
-pub use method::Method;
+pub use objective::Objective;
 pub use terms::RiskTerms;
 
 /// The README's example, compiled and run.

@@ -9,7 +9,7 @@ use crate::correction::Correction;
 pub struct RiskTerms {
     /// `μ_i`: the mean loss of each labelled group as its own class; `None` where it has no row.
     pub labeled: Vec<Option<f64>>,
-    /// `ν_i`: the mean loss of each labelled group as the negative class, where the method uses it.
+    /// `ν_i`: the mean loss of each labelled group as the negative class, where the objective uses it.
     pub labeled_as_negative: Vec<Option<f64>>,
     /// `μ_u`: the mean loss of the pool as the negative class; `None` where it has no row.
     pub unlabeled: Option<f64>,
@@ -32,7 +32,7 @@ pub struct RiskTerms {
 pub(crate) struct Combination {
     /// `a_i`, one per labelled group.
     pub(crate) labeled: Vec<f64>,
-    /// `c_i`; empty where the method does not use `ν_i`.
+    /// `c_i`; empty where the objective does not use `ν_i`.
     pub(crate) labeled_as_negative: Vec<f64>,
     /// `b`.
     pub(crate) pool: f64,

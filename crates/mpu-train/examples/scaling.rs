@@ -14,7 +14,6 @@ use std::time::Instant;
 use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
 use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Threads};
-use mpu_risk::Estimator;
 use mpu_train::{Control, DeviceChoice, Event, Observer, Problem, Run, Sample, TrainSettings};
 
 /// Prints a line an epoch.
@@ -69,7 +68,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let priors = Priors::from_observed(&[0.2; 3])?;
     let run = Run {
         model: ModelSpec::mlp5(n_features, 4),
-        estimator: Estimator::new("csmpu-abs".parse()?, Loss::default(), priors.clone()),
+        method: "csmpu-abs".parse()?,
+        loss: Loss::default(),
+        placement: None,
+        priors: priors.clone(),
+        costs: None,
         settings: TrainSettings {
             epochs,
             checkpoint_every: 0,
@@ -79,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         device: DeviceChoice::Cpu,
         threads: Threads::ONE,
     };
-    let problem = Problem::new(priors, train)?;
+    let problem = Problem::new(priors.classes(), train)?;
     run.train(&problem, None, &mut Clock(Instant::now()))?;
     Ok(())
 }

@@ -22,12 +22,12 @@ pub struct State {
     /// The averaged targets of the pool's rows, `k` to a row, once self-training has begun.
     pub targets: Vec<f32>,
     /// A model of an earlier epoch that is kept beside the current one.
-    pub spare: Option<Spare>,
+    pub kept: Option<KeptModel>,
 }
 
 /// A model of an earlier epoch: the warm-up's, or the best so far on held-out rows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spare {
+pub struct KeptModel {
     /// The epoch after which it was taken, counted from 1.
     pub epoch: usize,
     /// Its parameters.
@@ -43,15 +43,36 @@ struct Header {
     spec: ModelSpec,
     step: u64,
     history: Vec<EpochMetrics>,
-    /// Epoch of the spare model, and whether it is in force.
-    #[serde(default)]
-    spare: Option<(usize, bool)>,
+    /// Epoch of the kept model, and whether it is in force. Files call it the spare model.
+    #[serde(default, rename = "spare")]
+    kept: Option<(usize, bool)>,
 }
 
 impl State {
     /// Whether self-training failed and the warm-up model took its place.
     pub fn fell_back(&self) -> bool {
-        !self.targets.is_empty() && self.spare.as_ref().is_some_and(|spare| spare.in_force)
+        !self.targets.is_empty() && self.kept.as_ref().is_some_and(|kept| kept.in_force)
+    }
+
+    /// The figures of an epoch, counted from 1.
+    pub(crate) fn figures(&self, epoch: usize) -> Option<&EpochMetrics> {
+        self.history.get(epoch.checked_sub(1)?)
+    }
+
+    /// Keeps the current model beside the one that is trained on.
+    pub(crate) fn keep_current(&mut self) {
+        self.kept = Some(KeptModel {
+            epoch: self.epochs_done(),
+            params: self.params.clone(),
+            in_force: false,
+        });
+    }
+
+    /// Makes the kept model, if there is one, the run's result.
+    pub(crate) fn use_kept(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.in_force = true;
+        }
     }
 
     /// How many epochs have been trained.
@@ -66,10 +87,7 @@ impl State {
             spec: self.params.spec().clone(),
             step: self.optimizer.step,
             history: self.history.clone(),
-            spare: self
-                .spare
-                .as_ref()
-                .map(|spare| (spare.epoch, spare.in_force)),
+            kept: self.kept.as_ref().map(|kept| (kept.epoch, kept.in_force)),
         };
         let header = serde_json::to_vec(&header).map_err(checkpoint)?;
         let mut blocks = vec![
@@ -81,7 +99,7 @@ impl State {
         if !self.targets.is_empty() {
             blocks.push(("pool.targets", little_endian(&self.targets)));
         }
-        if let Some(Spare { params, .. }) = &self.spare {
+        if let Some(KeptModel { params, .. }) = &self.kept {
             blocks.push(("spare.trainable", little_endian(params.trainable())));
             blocks.push(("spare.buffers", little_endian(params.buffers())));
         }
@@ -120,9 +138,9 @@ impl State {
             first: block("optimizer.first")?,
             second: block("optimizer.second")?,
         };
-        let spare = match header.spare {
+        let kept = match header.kept {
             None => None,
-            Some((epoch, in_force)) => Some(Spare {
+            Some((epoch, in_force)) => Some(KeptModel {
                 epoch,
                 params: Params::from_blocks(
                     &header.spec,
@@ -141,7 +159,7 @@ impl State {
             optimizer,
             history: header.history,
             targets,
-            spare,
+            kept,
         })
     }
 }

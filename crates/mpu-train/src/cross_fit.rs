@@ -2,8 +2,9 @@
 
 use mpu_data::split::draw::shuffle;
 use mpu_data::{ClassCount, MpuLabel, Priors, Seed, Stream};
+use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Threads};
-use mpu_risk::{Estimator, Method};
+use mpu_risk::Objective;
 use rayon::prelude::*;
 
 use crate::device::DeviceChoice;
@@ -51,7 +52,7 @@ impl CrossFit {
     /// As many folds as are usual: three, which leaves each classifier two thirds of the rows.
     pub const FOLDS: usize = 3;
 
-    /// Epochs of a classifier: enough to tell groups apart, too few to learn rows by heart.
+    /// Epochs of a classifier: enough to tell groups apart, too few to memorise rows.
     const EPOCHS: usize = 10;
     /// Small samples need small batches to make enough steps.
     const SMALL_SAMPLE: usize = 12_000;
@@ -160,12 +161,14 @@ impl CrossFit {
         };
         let groups = labels.iter().map(group).collect();
         let features = sample.features.select(&others);
-        let priors = Priors::uniform(classes);
-        let problem =
-            Problem::new(priors.clone(), Sample { features, labels })?.with_oracle(groups)?;
+        let problem = Problem::new(classes, Sample { features, labels })?.with_oracle(groups)?;
         let run = Run {
             model: self.model.clone(),
-            estimator: Estimator::new(Method::Supervised, mpu_loss::Loss::default(), priors),
+            method: Objective::Supervised.into(),
+            loss: Loss::default(),
+            placement: None,
+            priors: Priors::uniform(classes),
+            costs: None,
             settings: self.settings.clone(),
             seed: self.seed,
             device: self.device,

@@ -1,5 +1,7 @@
 //! What can be wrong while training, with the value and what is allowed.
 
+use crate::procedure::Method;
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -43,6 +45,17 @@ pub enum Error {
         value: String,
         /// What is allowed.
         allowed: &'static str,
+    },
+
+    /// Settings of a procedure that the method does not go through.
+    #[error("{name} goes with method {needed}, but the method is {found}")]
+    SettingOfOther {
+        /// The settings.
+        name: &'static str,
+        /// The method that reads them.
+        needed: Method,
+        /// The method chosen.
+        found: Method,
     },
 
     /// A class beyond the number of classes.

@@ -4,12 +4,19 @@ use mpu_risk::RiskTerms;
 
 use crate::checkpoint::State;
 use crate::outcome::EpochMetrics;
-use crate::self_training::Collapse;
+use crate::procedure::Collapse;
 
 /// Something that happened in a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
+    /// Before a run whose priors are estimated: a step of the detectors that tell labelled rows from the pool.
+    Detector {
+        /// Steps made so far.
+        step: usize,
+        /// Steps in all.
+        steps: usize,
+    },
     /// The run begins, or goes on from a checkpoint.
     Started {
         /// The first epoch to come, counted from 1.

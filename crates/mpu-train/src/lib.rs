@@ -1,14 +1,13 @@
 //! Training multi-class positive-unlabeled classifiers.
 //!
-//! A [`Run`] (architecture, estimator, settings, seed) is trained on a [`Problem`] (rows, what is known of
-//! each, priors) and returns an [`Outcome`] of plain values. It touches no disk, clock, environment
+//! A [`Run`] (architecture, method, priors, settings, seed) is trained on a [`Problem`] (rows, and what is known
+//! of each) and returns an [`Outcome`] of plain values. It touches no disk, clock, environment
 //! or screen: an [`Observer`] is told what happens and does what it likes with it.
 //!
 //! ```
 //! use mpu_data::{Features, MpuLabel::{Labeled, Unlabeled}, Priors, Seed, Shape};
 //! use mpu_loss::Loss;
 //! use mpu_models::{ModelSpec, Threads};
-//! use mpu_risk::Estimator;
 //! use mpu_train::{DeviceChoice, Problem, Run, Sample, TrainSettings, Unobserved};
 //!
 //! // One observed class on the left of 0, everything else on the right; half of the pool is negative.
@@ -16,11 +15,15 @@
 //! let labels = vec![Labeled(0), Labeled(0), Labeled(0), Unlabeled, Unlabeled, Unlabeled, Unlabeled, Unlabeled];
 //! let priors = Priors::from_observed(&[0.4])?;
 //! let train = Sample { features: Features::new(values, Shape::Vector(1))?, labels };
-//! let problem = Problem::new(priors.clone(), train)?;
+//! let problem = Problem::new(priors.classes(), train)?;
 //!
 //! let run = Run {
 //!     model: ModelSpec::mlp5(1, 2),
-//!     estimator: Estimator::new("csmpu-exact-nn".parse()?, Loss::default(), priors),
+//!     method: "csmpu-exact-nn".parse()?,
+//!     loss: Loss::default(),
+//!     placement: None,
+//!     priors,
+//!     costs: None,
 //!     settings: TrainSettings { epochs: 20, ..TrainSettings::default() },
 //!     seed: Seed(1),
 //!     device: DeviceChoice::Cpu,
@@ -40,15 +43,16 @@ mod device;
 mod engine;
 mod error;
 mod event;
+mod figures;
 mod outcome;
 mod predictor;
 mod problem;
+mod procedure;
 mod select;
-mod self_training;
 mod settings;
 mod trainer;
 
-pub use checkpoint::{Spare, State, model_from_bytes, model_to_bytes};
+pub use checkpoint::{KeptModel, State, model_from_bytes, model_to_bytes};
 pub use cross_fit::{CrossFit, OutOfFold};
 pub use device::DeviceChoice;
 pub use error::{Error, Result};
@@ -56,7 +60,7 @@ pub use event::{Control, Event, Observer, Unobserved};
 pub use outcome::{EpochMetrics, Outcome};
 pub use predictor::Predictor;
 pub use problem::{Judged, Problem, Sample};
+pub use procedure::{Collapse, CostsEnter, Method, SelfTraining};
 pub use select::Selection;
-pub use self_training::{Collapse, SelfTraining};
 pub use settings::{Batching, Keep, Schedule, TrainSettings};
 pub use trainer::{Run, RunError};

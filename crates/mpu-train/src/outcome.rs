@@ -57,16 +57,16 @@ pub struct Outcome {
 impl Outcome {
     /// The model of the run: of its last epoch, unless an earlier one took its place.
     pub fn params(&self) -> &Params {
-        match &self.state.spare {
-            Some(spare) if spare.in_force => &spare.params,
+        match &self.state.kept {
+            Some(kept) if kept.in_force => &kept.params,
             _ => &self.state.params,
         }
     }
 
     /// The figures of the epoch whose model is the run's, which is what is reported.
     pub fn reported(&self) -> Option<&EpochMetrics> {
-        match &self.state.spare {
-            Some(spare) if spare.in_force => self.state.history.get(spare.epoch - 1),
+        match &self.state.kept {
+            Some(kept) if kept.in_force => self.state.figures(kept.epoch),
             _ => self.state.history.last(),
         }
     }

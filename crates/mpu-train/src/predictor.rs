@@ -32,7 +32,7 @@ pub struct Predictor {
     params: Params,
     batch_rows: usize,
     /// Buffers that nobody uses at present.
-    spare: Mutex<Vec<Buffers>>,
+    idle: Mutex<Vec<Buffers>>,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Predictor {
         Ok(Self {
             params,
             batch_rows,
-            spare: Mutex::new(Vec::new()),
+            idle: Mutex::new(Vec::new()),
         })
     }
 
@@ -95,12 +95,12 @@ impl Predictor {
             workspace.predict(&self.params, last, last_scores)?;
             rest_scores.copy_from_slice(&last_scores[..rest_scores.len()]);
         }
-        self.spare().push(buffers);
+        self.idle().push(buffers);
         Ok(scores)
     }
 
     fn take(&self) -> Result<Buffers> {
-        if let Some(buffers) = self.spare().pop() {
+        if let Some(buffers) = self.idle().pop() {
             return Ok(buffers);
         }
         let (spec, n) = (self.params.spec(), self.batch_rows);
@@ -111,9 +111,9 @@ impl Predictor {
         })
     }
 
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Buffers>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Buffers>> {
         // A list of buffers is whole whenever it can be locked.
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

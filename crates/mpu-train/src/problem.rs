@@ -1,9 +1,9 @@
-//! What a run trains on and is judged by: rows, labels, priors.
+//! What a run trains on and is judged by: rows and labels.
 
 use mpu_data::dataset::TrainTest;
 use mpu_data::prep::{Scaler, Scaling};
 use mpu_data::split::Split;
-use mpu_data::{ClassCount, Features, MpuLabel, Priors};
+use mpu_data::{ClassCount, Features, MpuLabel};
 
 use crate::error::{Error, Result};
 
@@ -25,11 +25,11 @@ pub struct Judged {
     pub classes: Vec<usize>,
 }
 
-/// An MPU problem.
+/// An MPU problem: rows of so many classes. Its class priors are no part of it: they are what a
+/// [`Run`](crate::Run) is told of the pool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     classes: ClassCount,
-    priors: Priors,
     train: Sample,
     validation: Option<Sample>,
     test: Option<Judged>,
@@ -40,8 +40,7 @@ pub struct Problem {
 
 impl Problem {
     /// Checks that labels fit rows and classes, and that there is a pool.
-    pub fn new(priors: Priors, train: Sample) -> Result<Self> {
-        let classes = priors.classes();
+    pub fn new(classes: ClassCount, train: Sample) -> Result<Self> {
         check_sample("the training rows", &train, classes)?;
         if !train.labels.contains(&MpuLabel::Unlabeled) {
             let n_rows = train.labels.len();
@@ -49,7 +48,6 @@ impl Problem {
         }
         Ok(Self {
             classes,
-            priors,
             train,
             validation: None,
             test: None,
@@ -104,7 +102,7 @@ impl Problem {
             features: take(data.train.features(), &rows)?,
             labels,
         };
-        let mut problem = Self::new(split.priors.clone(), train)?.with_oracle(oracle)?;
+        let mut problem = Self::new(split.priors.classes(), train)?.with_oracle(oracle)?;
         if !split.validation.pool.is_empty() {
             let held = &split.validation;
             let (rows, labels, _) =
@@ -123,11 +121,6 @@ impl Problem {
     /// The number of classes.
     pub fn classes(&self) -> ClassCount {
         self.classes
-    }
-
-    /// The class priors of the pool.
-    pub fn priors(&self) -> &Priors {
-        &self.priors
     }
 
     /// The training rows.

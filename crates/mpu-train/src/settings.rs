@@ -7,7 +7,7 @@ use mpu_models::{Init, OptimSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::self_training::SelfTraining;
+use crate::procedure::SelfTraining;
 
 /// How rows are put into batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

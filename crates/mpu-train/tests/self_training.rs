@@ -4,9 +4,8 @@
 
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
 use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
-use mpu_loss::Loss;
+use mpu_loss::{CostMatrix, Loss};
 use mpu_models::{MlpSpec, ModelSpec, Threads};
-use mpu_risk::Estimator;
 use mpu_train::{
     Control, DeviceChoice, Event, Judged, Keep, Observer, Outcome, Problem, Run, Sample,
     SelfTraining, State, TrainSettings, Unobserved,
@@ -47,7 +46,7 @@ fn problem(pool: usize) -> Problem {
         classes,
     };
     let (held_values, held_labels) = (values.clone(), labels.clone());
-    Problem::new(priors(), sample(values, labels))
+    Problem::new(priors().classes(), sample(values, labels))
         .unwrap()
         .with_validation(sample(held_values, held_labels))
         .unwrap()
@@ -66,7 +65,11 @@ fn run(method: &str, priors: Priors, settings: TrainSettings) -> Run {
             hidden: vec![16],
             outputs: 3,
         }),
-        estimator: Estimator::new(method.parse().unwrap(), Loss::default(), priors),
+        method: method.parse().unwrap(),
+        loss: Loss::default(),
+        placement: None,
+        priors,
+        costs: None,
         settings,
         seed: Seed(5),
         device: DeviceChoice::Cpu,
@@ -261,7 +264,7 @@ fn early_stopping_needs_held_out_rows() {
         ..settings(5)
     };
     let all = problem(100);
-    let bare = Problem::new(priors(), all.train().clone()).unwrap();
+    let bare = Problem::new(all.classes(), all.train().clone()).unwrap();
     let error = run("mpu-ml", priors(), settings)
         .train(&bare, None, &mut Unobserved)
         .unwrap_err();
@@ -280,4 +283,119 @@ fn wrong_priors_cost_little_where_classes_are_apart() {
         .unwrap();
     assert!(!outcome.state.fell_back());
     assert!(accuracy(&outcome) > 0.85, "{}", accuracy(&outcome));
+}
+
+/// Two checkpoints of one run, made by version 0.1.0 as it was when a kept model was called a spare one.
+fn resumes_as_before(run: &Run, early: &[u8], last: &[u8]) -> Outcome {
+    let [state, wanted] = [early, last].map(|bytes| {
+        let state = State::from_bytes(bytes).unwrap();
+        assert!(state.to_bytes().unwrap() == bytes, "the layout is the same");
+        state
+    });
+    let outcome = run.train(&problem(100), Some(state), &mut Unobserved);
+    let outcome = outcome.unwrap();
+    assert!(outcome.finished);
+    // The same bits on the processor that made them; others round otherwise.
+    let near = |found: &[f32], wanted: &[f32]| {
+        assert_eq!(found.len(), wanted.len());
+        let far = found
+            .iter()
+            .zip(wanted)
+            .find(|(a, b)| (*a - *b).abs() > 1e-4);
+        assert_eq!(far, None);
+    };
+    let found = &outcome.state;
+    near(found.params.trainable(), wanted.params.trainable());
+    near(&found.targets, &wanted.targets);
+    let (kept, wanted) = (found.kept.clone().unwrap(), wanted.kept.unwrap());
+    assert!(kept == wanted, "it was kept before");
+    outcome
+}
+
+#[test]
+fn old_checkpoints_go_on_to_where_they_went() {
+    let small = |method: &str, settings| Run {
+        model: ModelSpec::Mlp(MlpSpec {
+            inputs: 2,
+            hidden: vec![8],
+            outputs: 3,
+        }),
+        ..run(method, priors(), settings)
+    };
+    let outcome = resumes_as_before(
+        &small("csmpu-st", settings(9)),
+        include_bytes!("checkpoints/self-training-7.safetensors"),
+        include_bytes!("checkpoints/self-training-9.safetensors"),
+    );
+    assert_eq!(outcome.reported().unwrap().epoch, 9);
+    let best = TrainSettings {
+        keep: Keep::BestRisk,
+        lr: 0.2,
+        ..settings(6)
+    };
+    let outcome = resumes_as_before(
+        &small("mpu-ml", best),
+        include_bytes!("checkpoints/best-risk-4.safetensors"),
+        include_bytes!("checkpoints/best-risk-6.safetensors"),
+    );
+    assert_eq!(outcome.reported().unwrap().epoch, 3);
+}
+
+#[test]
+fn a_checkpoint_of_other_rows_is_refused() {
+    let bytes = include_bytes!("checkpoints/self-training-7.safetensors");
+    let run = Run {
+        model: State::from_bytes(bytes).unwrap().params.spec().clone(),
+        ..run("csmpu-st", priors(), settings(9))
+    };
+    let state = State::from_bytes(bytes).unwrap();
+    let error = run.train(&problem(200), Some(state), &mut Unobserved);
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("300 targets where the pool needs 600"),
+        "{error}"
+    );
+}
+
+#[test]
+fn costs_enter_the_risk_or_the_decision_or_are_refused() {
+    let problem = problem(100);
+    // To take a negative for class 1 costs ten times as much as any other mistake.
+    let costs = CostMatrix::new(&[
+        vec![0.0, 1.0, 1.0],
+        vec![1.0, 0.0, 1.0],
+        vec![1.0, 10.0, 0.0],
+    ]);
+    let costs = costs.unwrap();
+    let trained = |method: &str, costs: Option<&CostMatrix>| {
+        let run = Run {
+            costs: costs.cloned(),
+            ..run(method, priors(), settings(8))
+        };
+        let outcome = run.train(&problem, None, &mut Unobserved);
+        outcome.map(|outcome| (answered(&run, &outcome, &problem), outcome))
+    };
+    let (plain, _) = trained("csmpu-exact-nn", None).unwrap();
+    let (careful, _) = trained("csmpu-exact-nn", Some(&costs)).unwrap();
+    assert!(careful[1] < plain[1], "{careful:?} {plain:?}");
+    for method in ["mpu-ml", "csmpu-st"] {
+        let [with, without] = [Some(&costs), None].map(|costs| trained(method, costs).unwrap().1);
+        assert!(with == without, "{method}");
+    }
+    let error = trained("csmpu-abs", Some(&costs)).unwrap_err().to_string();
+    assert!(
+        error.contains("csmpu-abs has costs of its own") && error.contains("csmpu-exact-nn"),
+        "{error}"
+    );
+}
+
+/// How many test rows are answered by each class.
+fn answered(run: &Run, outcome: &Outcome, problem: &Problem) -> [usize; 3] {
+    let rows = problem.test().unwrap().features.values();
+    let scores = run.predict(outcome.params(), rows).unwrap();
+    let mut counts = [0; 3];
+    for answer in mpu_train::answers(&scores, 3) {
+        counts[answer] += 1;
+    }
+    counts
 }

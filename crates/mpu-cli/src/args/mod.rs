@@ -21,8 +21,7 @@ use mpu_data::split::{Protocol, Scenario};
 use mpu_data::{ClassCount, DatasetId};
 use mpu_loss::Surrogate;
 use mpu_report::Format;
-use mpu_risk::Method;
-use mpu_train::DeviceChoice;
+use mpu_train::{DeviceChoice, Method};
 use tracing_subscriber::filter::LevelFilter;
 
 pub(crate) use table::{Check, TableArgs};
@@ -246,6 +245,11 @@ pub(crate) struct Train {
         conflicts_with = "prior"
     )]
     priors: Vec<String>,
+
+    /// What mistakes cost: CSV with a line for each true class and a column for each answer, or TOML
+    /// with a table for each true class. Answers are then the cheapest ones, not the likeliest.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cost_matrix: Option<PathBuf>,
 
     #[command(flatten)]
     table: TableArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use mpu_data::DatasetId;
 use mpu_prior::EstimatorKind;
-use mpu_risk::Method;
+use mpu_train::Method;
 
 use super::{Place, Report, TableArgs, float, path, slug_parser, text};
 

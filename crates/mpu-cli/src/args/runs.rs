@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use mpu_data::DatasetId;
-use mpu_risk::Method;
+use mpu_train::Method;
 
 use super::{Place, Report, slug_parser};
 

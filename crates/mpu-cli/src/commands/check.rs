@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::args;
 use crate::commands::Answer;
-use crate::own::OwnConfig;
+use mpu::TableConfig;
 
 /// What is said of a held-out file with true labels.
 #[derive(Serialize)]
@@ -23,7 +23,7 @@ pub(crate) struct HeldOutCheck {
 
 pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
     // A check lists gaps rather than stopping at the first: by default they are filled in.
-    let options = OwnConfig::read(None, &args.table.assignments())?
+    let options = TableConfig::read(None, &args.table.assignments())?
         .data
         .options()?;
     let table = read_table(TableInput::file(&args.data), &options)?;

@@ -16,11 +16,11 @@ use serde::Serialize;
 
 use crate::args::priors::Prior;
 use crate::commands::Answer;
-use crate::config::RunConfig;
-use crate::files;
-use crate::own::OwnRows;
-use crate::priors;
-use crate::training::Prepared;
+use crate::console::{Detectors, Downloads};
+use mpu::Prepared;
+use mpu::RunConfig;
+use mpu::TableRows;
+use mpu::files;
 
 /// Estimates this far apart are told.
 const APART: f64 = 0.05;
@@ -82,18 +82,29 @@ fn margins(args: &Prior) -> anyhow::Result<(Margins, Vec<String>, Option<Vec<f64
     }
     let (overrides, seed) = (args.source.overrides(), Seed(args.source.seed));
     if args.source.data.is_some() {
-        let rows = OwnRows::read(None, &overrides)?;
+        let rows = TableRows::read(None, &overrides)?;
         let classes = rows.table.classes()?;
-        let margins = priors::margins(&rows.all()?, classes, seed)?;
-        return Ok((margins, rows.table.class_names, None));
+        let margins = mpu::detector_margins(&rows.all()?, classes, seed, &mut Detectors::new()?)?;
+        return Ok((margins, rows.table.class_names.clone(), None));
     }
     let config = RunConfig::resolve(None, &overrides)?;
-    let prepared = Prepared::load(&config, &args.source.place.locations())?;
+    let data = mpu::dataset(
+        &config,
+        &args.source.place.locations(),
+        &Downloads::default(),
+    )?;
+    let mut detectors = Detectors::new()?;
+    let prepared = Prepared::of(&config, &data, &mut detectors)?;
     let problem = &prepared.problem;
-    let margins = priors::margins(problem.train(), problem.classes(), seed)?;
+    let margins = mpu::detector_margins(problem.train(), problem.classes(), seed, &mut detectors)?;
     let mut classes = prepared.facts.class_names;
     classes.pop();
-    Ok((margins, classes, Some(problem.priors().observed().to_vec())))
+    let truth = prepared.true_priors;
+    Ok((
+        margins,
+        classes,
+        truth.map(|priors| priors.observed().to_vec()),
+    ))
 }
 
 /// What a reader of estimates must know, each thing once.
@@ -360,7 +371,8 @@ fn write_scores(path: &Path, margins: &Margins, classes: &[String]) -> anyhow::R
             writer.write_record(&record)?;
         }
     }
-    files::write_atomic(path, &writer.into_inner().context("writing margins")?)
+    let bytes = writer.into_inner().context("writing margins")?;
+    Ok(files::write_atomic(path, &bytes)?)
 }
 
 /// Says at training time what was estimated.

@@ -12,10 +12,10 @@ use mpu_report::{Record, Section};
 
 use crate::args::runs::{Artefact, EngineKind, Pack, Reproduce};
 use crate::commands::{Answer, losses, runs, submit};
-use crate::files;
 use crate::misspecification::Study;
 use crate::plan::Planned;
 use crate::reproduction::{self, Setting};
+use mpu::files;
 
 pub(crate) fn run(args: &Reproduce) -> anyhow::Result<Answer> {
     let planned = reproduction::runs(args)?;

@@ -293,7 +293,7 @@ fn describe(record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::RunConfig;
+    use mpu::RunConfig;
 
     #[test]
     fn parts_cover_a_plan_once() {

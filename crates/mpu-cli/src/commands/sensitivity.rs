@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::priors::{Sensitivity, Wrong};
 use crate::commands::Answer;
-use crate::config::{DataConfig, RunConfig};
-use crate::console::bar;
-use crate::files;
+use crate::console::{Detectors, Downloads, bar};
 use crate::misspecification::{Measured, study};
-use crate::own::{OwnData, OwnRows};
-use crate::priors;
-use crate::training::Prepared;
+use mpu::Prepared;
+use mpu::files;
+use mpu::models::Threads;
+use mpu::{BenchmarkData, RunConfig};
+use mpu::{TableData, TableRows};
 
 /// What one run gives.
 struct Scored {
@@ -52,13 +52,18 @@ pub(crate) fn run(args: &Sensitivity) -> anyhow::Result<Answer> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     pool.context("starting threads")?.install(|| {
         if args.source.data.is_some() {
-            let rows = OwnRows::read(None, &overrides)?;
-            let prepared = rows.prepare()?;
-            Study::<OwnData>::new(args, rows.config, prepared).run()
+            let rows = TableRows::read(None, &overrides)?;
+            let prepared = rows.prepare(&mut Detectors::new()?)?;
+            Study::<TableData>::new(args, rows.config, prepared).run()
         } else {
             let config = RunConfig::resolve(None, &overrides)?;
-            let prepared = Prepared::load(&config, &args.source.place.locations())?;
-            Study::<DataConfig>::new(args, config, prepared).run()
+            let data = mpu::dataset(
+                &config,
+                &args.source.place.locations(),
+                &Downloads::default(),
+            )?;
+            let prepared = Prepared::of(&config, &data, &mut Detectors::new()?)?;
+            Study::<BenchmarkData>::new(args, config, prepared).run()
         }
     })
 }
@@ -186,7 +191,12 @@ where
     fn sampled(&self) -> anyhow::Result<Answer> {
         anyhow::ensure!(self.args.draws > 0, "--draws is 0: at least 1 is needed");
         let (problem, seed) = (&self.prepared.problem, Seed(self.config.seed));
-        let margins = priors::margins(problem.train(), problem.classes(), seed)?;
+        let margins = mpu::detector_margins(
+            problem.train(),
+            problem.classes(),
+            seed,
+            &mut Detectors::new()?,
+        )?;
         let options = EstimateOptions {
             bootstrap: BootstrapOptions {
                 keep: KeepReplicates::Replicates,
@@ -276,8 +286,8 @@ where
 
     fn score(&self, told: &Priors, seed: u64) -> anyhow::Result<Scored> {
         let (problem, config) = (&self.prepared.problem, &self.config);
-        let mut run = self.prepared.run(config, config.train.lr, 1);
-        run.estimator = run.estimator.with_priors(told.clone());
+        let mut run = self.prepared.run(config, config.train.lr, Threads::ONE);
+        run.priors = told.clone();
         run.seed = Seed(seed);
         let outcome = run.train(problem, None, &mut Unobserved)?;
         let params = outcome.params();

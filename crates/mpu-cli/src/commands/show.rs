@@ -6,13 +6,12 @@ use serde::de::DeserializeOwned;
 
 use crate::args;
 use crate::commands::Answer;
-use crate::config::{RunConfig, is_own};
-use crate::own::OwnRows;
+use mpu::{RunConfig, TableRows};
 
 pub(crate) fn run(args: &args::Show) -> anyhow::Result<Answer> {
     let file = args.config.as_deref();
-    if is_own(file)? {
-        return shown(&OwnRows::read(file, &args.set)?.config, args.format);
+    if mpu::is_about_a_table(file)? {
+        return shown(&TableRows::read(file, &args.set)?.config, args.format);
     }
     shown(&RunConfig::resolve(file, &args.set)?, args.format)
 }

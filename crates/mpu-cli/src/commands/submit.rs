@@ -61,7 +61,7 @@ pub(crate) fn submit(
     }
     plan::write(&plan_file, &missing)?;
     let script_file = plan_file.with_extension("sh");
-    crate::files::write_atomic(&script_file, text.as_bytes())?;
+    mpu::files::write_atomic(&script_file, text.as_bytes())?;
     let output = Command::new("sbatch")
         .arg("--parsable")
         .arg(&script_file)

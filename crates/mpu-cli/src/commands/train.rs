@@ -2,26 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
-use mpu_eval::{Anchor, Calibration};
-use mpu_models::Params;
+use mpu::models::Threads;
+use mpu::{NamedCosts, Prepared, RunConfig, RunFolder, RunSummary, TableRows, Trained, files};
 use mpu_report::tensorboard::EventWriter;
 use mpu_report::{Align, Format, Table};
-use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome, State};
+use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::args;
 use crate::commands::Answer;
-use crate::config::RunConfig;
-use crate::console::{bar, interrupts};
-use crate::files;
-use crate::own::OwnRows;
-use crate::run_folder::{HeldOutScores, ModelCard, RunFolder, Summary, SweepRow};
-use crate::training::{Prepared, chosen};
+use crate::console::{Detectors, Downloads, bar, interrupts};
 
 /// A run that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
@@ -45,12 +39,15 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
             Some(_) => Vec::new(),
             None => args.overrides()?,
         };
-        if args.data.is_some() || crate::config::is_own(file)? {
-            let rows = OwnRows::read(file, &overrides)?;
+        let mut detectors = Detectors::new()?;
+        if args.data.is_some() || mpu::is_about_a_table(file)? {
+            let mut rows = TableRows::read(file, &overrides)?;
             for warning in &rows.table.check.warnings {
                 tracing::warn!("{warning}");
             }
-            let prepared = rows.prepare()?;
+            let names = rows.class_names();
+            read_costs(args, &mut rows.config, &names)?;
+            let prepared = rows.prepare(&mut detectors)?;
             if let Some(report) = &prepared.facts.estimated {
                 let told = crate::commands::prior::told(report, &rows.table.class_names);
                 tracing::warn!("{told}");
@@ -64,12 +61,27 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
             let name = rows.config.name();
             Session::start(args, rows.config, &name, prepared, resumed, threads)?.run()
         } else {
-            let config = RunConfig::resolve(file, &overrides)?;
-            let prepared = Prepared::load(&config, &args.place.locations())?;
+            let mut config = RunConfig::resolve(file, &overrides)?;
+            let names = config.class_names();
+            read_costs(args, &mut config, &names)?;
+            let data = mpu::dataset(&config, &args.place.locations(), &Downloads::default())?;
+            let prepared = Prepared::of(&config, &data, &mut detectors)?;
             let name = config.name();
             Session::start(args, config, &name, prepared, resumed, threads)?.run()
         }
     })
+}
+
+/// Takes the costs of a file into the configuration.
+fn read_costs<D>(
+    args: &args::Train,
+    config: &mut RunConfig<D>,
+    names: &[String],
+) -> anyhow::Result<()> {
+    if let Some(file) = &args.cost_matrix {
+        config.costs = Some(NamedCosts::read(file, names)?);
+    }
+    Ok(())
 }
 
 /// A training session: one run, or one for each learning rate of a sweep.
@@ -78,9 +90,8 @@ struct Session<'a, D> {
     config: RunConfig<D>,
     folder: RunFolder,
     prepared: Prepared,
-    threads: usize,
+    threads: Threads,
     interrupted: &'static AtomicBool,
-    started: Instant,
 }
 
 impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
@@ -108,125 +119,29 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
             config,
             folder,
             prepared,
-            threads,
+            threads: Threads::new(threads),
             interrupted: interrupts()?,
-            started: Instant::now(),
         })
     }
 
     fn run(self) -> anyhow::Result<Answer> {
-        let (outcome, lr, sweep) = match &self.config.sweep {
-            None => {
-                let lr = self.config.train.lr;
-                (self.train(lr, &self.folder)?, lr, Vec::new())
-            }
-            Some(sweep) => {
-                let mut outcomes = Vec::new();
-                for &lr in &sweep.lrs {
-                    let path = self.folder.file(&format!("lr-{lr}"));
-                    let folder = if path.exists() {
-                        RunFolder::open(&path)?
-                    } else {
-                        let mut config = self.config.clone();
-                        config.train.lr = lr;
-                        config.sweep = None;
-                        RunFolder::create(&path, &config.to_toml()?)?
-                    };
-                    outcomes.push(self.train(lr, &folder)?);
-                }
-                let (best, last) = chosen(sweep, &outcomes)?;
-                let row = |(index, metrics): (usize, &EpochMetrics)| SweepRow {
-                    lr: sweep.lrs[index],
-                    validation_accuracy: metrics.validation_accuracy,
-                    validation_risk: metrics.validation_risk,
-                    test_accuracy: metrics.test_accuracy,
-                    chosen: index == best,
-                };
-                let rows = last.iter().enumerate().map(row).collect();
-                (outcomes.swap_remove(best), sweep.lrs[best], rows)
-            }
-        };
-        self.conclude(&outcome, lr, sweep)
-    }
-
-    /// Trains one run to its end, from its checkpoint if it has one.
-    fn train(&self, lr: f64, folder: &RunFolder) -> anyhow::Result<Outcome> {
-        let resume = folder.checkpoint()?;
-        let wanted = self
-            .args
-            .tensorboard
-            .then(|| EventWriter::create(folder.path()));
-        let tensorboard = wanted.transpose()?;
-        let mut watch = Watch {
-            folder,
-            bar: ProgressBar::hidden(),
-            tensorboard,
-            interrupted: self.interrupted,
-        };
-        let outcome = self
-            .prepared
-            .train(&self.config, lr, self.threads, resume, &mut watch)?;
-        watch.bar.finish_and_clear();
-        if !outcome.finished {
-            folder.write_checkpoint(&outcome.state)?;
-            let (epoch, folder) = (outcome.state.epochs_done(), self.folder.path().to_owned());
-            return Err(Interrupted { epoch, folder }.into());
-        }
-        Ok(outcome)
-    }
-
-    /// The scores of the rows that were held out, if any were.
-    fn held_out(&self, params: &Params, lr: f64) -> anyhow::Result<Option<HeldOutScores>> {
-        let Some(held) = self.prepared.problem.validation() else {
-            return Ok(None);
-        };
-        let run = self.prepared.run(&self.config, lr, self.threads);
-        Ok(Some(HeldOutScores {
-            labels: held.labels.clone(),
-            scores: run.predict(params, held.features.values())?,
-        }))
-    }
-
-    fn conclude(&self, outcome: &Outcome, lr: f64, sweep: Vec<SweepRow>) -> anyhow::Result<Answer> {
-        let config = &self.config;
-        let params = outcome.params();
-        let held = self.held_out(params, lr)?;
-        let calibration = held.as_ref().map(|held| {
-            let anchor = Anchor::default();
-            Calibration::fit(&self.prepared.priors, &held.labels, &held.scores, anchor)
-                .context("fitting probabilities to the held-out rows")
-        });
-        let card = ModelCard::new(config, &self.prepared, calibration.transpose()?);
-        if let Some(held) = &held {
-            self.folder.write_held_out(held, &card.class_names)?;
-        }
-        let last = outcome.reported().context("no epoch was trained")?.clone();
-        self.folder.write_metrics(&outcome.state.history)?;
-        let model_sha256 = self.folder.write_model(params, &card)?;
-        let summary = Summary {
-            version: Summary::VERSION,
-            mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
-            method: config.method,
-            dataset: self.prepared.facts.dataset.clone(),
-            classes: self.prepared.problem.classes().get(),
-            prior: self.prepared.priors.negative(),
-            seed: config.seed,
-            epochs: outcome.state.epochs_done(),
-            last,
-            test_accuracy_last_ten: Summary::last_ten(&outcome.state.history),
-            lr,
-            sweep,
-            split_digest: self.prepared.facts.split_digest.clone(),
-            model_sha256,
-            data_mark: self.prepared.facts.mark.clone(),
-            threads: self.threads,
-            seconds: self.started.elapsed().as_secs_f64(),
-        };
-        self.folder.write_summary(&summary)?;
+        let mut stopped = 0;
+        let trained = Trained::by(&self.config, self.threads, |lr| {
+            let outcome = self.train(lr)?;
+            stopped = outcome.state.epochs_done();
+            Ok(outcome.finished.then_some(outcome))
+        })?;
+        let trained = trained.ok_or_else(|| Interrupted {
+            epoch: stopped,
+            folder: self.folder.path().to_owned(),
+        })?;
+        let model = trained.classifier(&self.config, &self.prepared)?;
+        model.save_into(&self.folder)?;
+        let summary = model.summary().context("no epoch was trained")?;
         let text = match self.args.report.format {
             Format::Json => serde_json::to_string_pretty(&summary)? + "\n",
             format => {
-                let text = mpu_report::render(format, &table(&summary), &summary)?;
+                let text = mpu_report::render(format, &table(summary), &summary)?;
                 let marked = summary.data_mark.as_ref();
                 let mark = marked.map(|m| format!("data: {m}\n")).unwrap_or_default();
                 format!("{text}{mark}run folder: {}\n", self.folder.path().display())
@@ -234,9 +149,48 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         };
         Ok(Answer::good(text))
     }
+
+    /// Trains at one rate to the end, from its checkpoint if it has one. A run that is stopped leaves one.
+    fn train(&self, lr: f64) -> mpu::Result<Outcome> {
+        let folder = self.folder_of(lr)?;
+        let mut watch = Watch {
+            folder: &folder,
+            bar: ProgressBar::hidden(),
+            tensorboard: None,
+            interrupted: self.interrupted,
+        };
+        if self.args.tensorboard {
+            let writer = EventWriter::create(folder.path());
+            watch.tensorboard = Some(writer.map_err(|e| mpu::Error::Text(Box::new(e)))?);
+        }
+        let resume = folder.checkpoint()?;
+        let outcome = self
+            .prepared
+            .train(&self.config, lr, self.threads, resume, &mut watch)?;
+        watch.bar.finish_and_clear();
+        if !outcome.finished {
+            folder.write_checkpoint(&outcome.state)?;
+        }
+        Ok(outcome)
+    }
+
+    /// The folder of a rate: the run's own, or in a sweep one inside it.
+    fn folder_of(&self, lr: f64) -> mpu::Result<RunFolder> {
+        if self.config.sweep.is_none() {
+            return Ok(self.folder.clone());
+        }
+        let path = self.folder.file(&format!("lr-{lr}"));
+        if path.exists() {
+            return RunFolder::open(&path);
+        }
+        let mut config = self.config.clone();
+        config.train.lr = lr;
+        config.sweep = None;
+        RunFolder::create(&path, &config.to_toml()?)
+    }
 }
 
-fn table(summary: &Summary) -> Table {
+fn table(summary: &RunSummary) -> Table {
     let percent =
         |share: Option<f64>| share.map_or("–".to_owned(), |s| format!("{:.2} %", 100.0 * s));
     let last = &summary.last;
@@ -341,7 +295,7 @@ impl Observer for Watch<'_> {
                     );
                 });
             }
-            Event::Checkpoint(state) => self.checkpoint(state)?,
+            Event::Checkpoint(state) => self.folder.write_checkpoint(state)?,
             _ => {}
         }
         let stop = self.interrupted.load(Ordering::SeqCst);
@@ -350,12 +304,6 @@ impl Observer for Watch<'_> {
         } else {
             Control::Continue
         })
-    }
-}
-
-impl Watch<'_> {
-    fn checkpoint(&self, state: &State) -> anyhow::Result<()> {
-        self.folder.write_checkpoint(state)
     }
 }
 

@@ -4,10 +4,10 @@ use candle_core::{DType, Device, Tensor, Var};
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
 use mpu_data::{ClassCount, MpuLabel, Priors};
 use mpu_loss::{Form, Loss, Surrogate};
-use mpu_risk::{Correction, Estimator, Groups, Method, Placement};
+use mpu_risk::{Correction, Estimator, Groups, Objective, Placement};
 use proptest::prelude::*;
 
-use crate::reference::{Lists, ell, objective, target};
+use crate::reference::{Lists, ell, reference_value, target};
 
 /// A batch in which every group has at least one row.
 #[derive(Debug, Clone)]
@@ -31,8 +31,8 @@ impl Batch {
         self.rows.concat()
     }
 
-    fn estimator(&self, method: Method, loss: Loss) -> Estimator {
-        Estimator::new(method, loss, Priors::new(self.priors.clone()).unwrap())
+    fn estimator(&self, objective: Objective, loss: Loss) -> Estimator {
+        Estimator::new(objective, loss, Priors::new(self.priors.clone()).unwrap())
     }
 }
 
@@ -63,8 +63,10 @@ fn batches() -> impl Strategy<Value = Batch> {
     })
 }
 
-fn mpu_methods() -> impl Iterator<Item = Method> {
-    Method::ALL.into_iter().filter(|m| !m.uses_hidden_labels())
+fn mpu_objectives() -> impl Iterator<Item = Objective> {
+    Objective::ALL
+        .into_iter()
+        .filter(|m| !m.uses_hidden_labels())
 }
 
 proptest! {
@@ -76,13 +78,13 @@ proptest! {
         for surrogate in Surrogate::ALL {
             for form in Form::ALL {
                 let loss = Loss::new(surrogate, 1.0, form).unwrap();
-                for method in mpu_methods() {
+                for objective in mpu_objectives() {
                     for placement in Placement::ALL {
-                        let want = objective(method, placement, &|z| ell(surrogate, form, z), &batch.priors, &lists);
-                        let estimator = batch.estimator(method, loss).with_placement(placement);
+                        let want = reference_value(objective, placement, &|z| ell(surrogate, form, z), &batch.priors, &lists);
+                        let estimator = batch.estimator(objective, loss).with_placement(placement);
                         let got = estimator.plain(&batch.scores(), &batch.groups()).unwrap().terms;
-                        prop_assert!((got.corrected - want).abs() < 1e-10, "{} {} {:?}", method, placement, loss);
-                        let raw = objective(uncorrected(method), placement, &|z| ell(surrogate, form, z), &batch.priors, &lists);
+                        prop_assert!((got.corrected - want).abs() < 1e-10, "{} {} {:?}", objective, placement, loss);
+                        let raw = reference_value(uncorrected(objective), placement, &|z| ell(surrogate, form, z), &batch.priors, &lists);
                         prop_assert!((got.raw - raw).abs() < 1e-10);
                         prop_assert!(got.active || (got.raw - got.corrected).abs() < 1e-12);
                     }
@@ -95,12 +97,12 @@ proptest! {
     fn tensors_agree_with_plain_values_and_gradients(batch in batches()) {
         let (n, k) = (batch.rows.len(), batch.k);
         for loss in [Loss::default(), Loss::new(Surrogate::Logistic, 2.0, Form::Raw).unwrap(), Loss::new(Surrogate::Hinge, 1.0, Form::Sym).unwrap()] {
-            for method in mpu_methods() {
-                let estimator = batch.estimator(method, loss);
+            for objective in mpu_objectives() {
+                let estimator = batch.estimator(objective, loss);
                 let plain = estimator.plain(&batch.scores(), &batch.groups()).unwrap();
                 for (dtype, tolerance) in [(DType::F32, 1e-5), (DType::F64, 1e-12)] {
                     // Near a kink the two precisions may stand on different sides.
-                    if dtype == DType::F32 && near_a_kink(&plain.terms, method) {
+                    if dtype == DType::F32 && near_a_kink(&plain.terms, objective) {
                         continue;
                     }
                     let tensor = Tensor::from_vec(batch.scores(), (n, k), &Device::Cpu).unwrap();
@@ -114,7 +116,7 @@ proptest! {
                     let gradient = gradients.get(&var).unwrap().to_dtype(DType::F64).unwrap();
                     let gradient = gradient.flatten_all().unwrap().to_vec1::<f64>().unwrap();
                     for (got, want) in gradient.iter().zip(&plain.gradient) {
-                        prop_assert!((got - want).abs() <= tolerance, "{} {:?}: {} {}", method, loss, got, want);
+                        prop_assert!((got - want).abs() <= tolerance, "{} {:?}: {} {}", objective, loss, got, want);
                     }
                 }
             }
@@ -126,10 +128,10 @@ proptest! {
         let (scores, groups) = (batch.scores(), batch.groups());
         // Smooth surrogates: the only kinks left are those of g and of i*.
         for loss in [Loss::default(), Loss::new(Surrogate::TanhSmooth, 0.5, Form::Raw).unwrap(), Loss::new(Surrogate::Logistic, 1.0, Form::Raw).unwrap()] {
-            for method in mpu_methods() {
-                let estimator = batch.estimator(method, loss);
+            for objective in mpu_objectives() {
+                let estimator = batch.estimator(objective, loss);
                 let risk = estimator.plain(&scores, &groups).unwrap();
-                if near_a_kink(&risk.terms, method) || has_close_scores(&batch) {
+                if near_a_kink(&risk.terms, objective) || has_close_scores(&batch) {
                     continue;
                 }
                 let largest = risk.gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
@@ -141,7 +143,7 @@ proptest! {
                     };
                     let h = 1e-5;
                     let want = (moved(h) - moved(-h)) / (2.0 * h);
-                    prop_assert!((risk.gradient[at] - want).abs() <= 1e-6 * largest.max(1e-3), "{} {} {}", method, risk.gradient[at], want);
+                    prop_assert!((risk.gradient[at] - want).abs() <= 1e-6 * largest.max(1e-3), "{} {} {}", objective, risk.gradient[at], want);
                 }
             }
         }
@@ -150,10 +152,10 @@ proptest! {
     #[test]
     fn f32_gradients_are_central_differences(batch in batches()) {
         let (n, k) = (batch.rows.len(), batch.k);
-        for method in mpu_methods() {
-            let estimator = batch.estimator(method, Loss::default());
+        for objective in mpu_objectives() {
+            let estimator = batch.estimator(objective, Loss::default());
             let risk = estimator.plain(&batch.scores(), &batch.groups()).unwrap();
-            if near_a_kink(&risk.terms, method) || has_close_scores(&batch) {
+            if near_a_kink(&risk.terms, objective) || has_close_scores(&batch) {
                 continue;
             }
             let scores: Vec<f32> = batch.scores().iter().map(|&s| s as f32).collect();
@@ -183,8 +185,8 @@ proptest! {
             labels: order.iter().map(|&i| batch.labels[i]).collect(),
             ..batch.clone()
         };
-        for method in mpu_methods() {
-            let risk = |b: &Batch| b.estimator(method, Loss::default()).plain(&b.scores(), &b.groups()).unwrap();
+        for objective in mpu_objectives() {
+            let risk = |b: &Batch| b.estimator(objective, Loss::default()).plain(&b.scores(), &b.groups()).unwrap();
             let (before, after) = (risk(&batch), risk(&shuffled));
             prop_assert!((before.terms.corrected - after.terms.corrected).abs() < 1e-12);
             for (place, &row) in order.iter().enumerate() {
@@ -200,7 +202,7 @@ proptest! {
     fn the_supervised_limit_is_cross_entropy(rows in prop::collection::vec(prop::collection::vec(-50.0f64..50.0, 4), 1..6), seed in any::<u64>()) {
         let classes: Vec<usize> = (0..rows.len()).map(|i| (seed >> (8 * i) & 3) as usize).collect();
         let groups = Groups::oracle(ClassCount::new(4).unwrap(), &classes).unwrap();
-        let estimator = Estimator::new(Method::Supervised, Loss::default(), Priors::uniform(ClassCount::new(4).unwrap()));
+        let estimator = Estimator::new(Objective::Supervised, Loss::default(), Priors::uniform(ClassCount::new(4).unwrap()));
         let want: f64 = rows.iter().zip(&classes).map(|(f, &y)| {
             let sum: f64 = f.iter().map(|s| s.exp()).sum();
             sum.ln() - f[y]
@@ -224,17 +226,17 @@ proptest! {
     }
 }
 
-fn uncorrected(method: Method) -> Method {
-    match method {
-        Method::Csmpu(_) => Method::Csmpu(Correction::Ure),
-        Method::CsmpuExact(_) => Method::CsmpuExact(Correction::Ure),
-        Method::CsmpuRef(_) => Method::CsmpuRef(Correction::Ure),
+fn uncorrected(objective: Objective) -> Objective {
+    match objective {
+        Objective::Csmpu(_) => Objective::Csmpu(Correction::Ure),
+        Objective::CsmpuExact(_) => Objective::CsmpuExact(Correction::Ure),
+        Objective::CsmpuRef(_) => Objective::CsmpuRef(Correction::Ure),
         other => other,
     }
 }
 
-fn near_a_kink(terms: &mpu_risk::RiskTerms, method: Method) -> bool {
-    method.correction() != Correction::Ure
+fn near_a_kink(terms: &mpu_risk::RiskTerms, objective: Objective) -> bool {
+    objective.correction() != Correction::Ure
         && (terms.negative_part.abs() < 1e-3 || terms.raw.abs() < 1e-3)
 }
 
@@ -259,29 +261,33 @@ fn a_missing_group_contributes_nothing() {
     let mu_0 = sigma(0.5) + sigma(-0.1);
     let mu_u = sigma(-0.3) + sigma(-1.0);
     let nu_0 = sigma(0.1) + sigma(-0.5);
-    let value = |method: Method, groups: &Groups, rows: &[f64]| {
-        let estimator = Estimator::new(method, loss, priors.clone());
+    let value = |objective: Objective, groups: &Groups, rows: &[f64]| {
+        let estimator = Estimator::new(objective, loss, priors.clone());
         let var = Var::from_slice(rows, (groups.n_rows(), 3), &Device::Cpu).unwrap();
         let risk = estimator.risk(&var, groups).unwrap();
         risk.objective.backward().unwrap();
         assert_eq!(risk.terms, estimator.plain(rows, groups).unwrap().terms);
         risk.terms.corrected
     };
-    let csmpu = value(Method::Csmpu(Correction::Ure), &groups, &rows.concat());
+    let csmpu = value(Objective::Csmpu(Correction::Ure), &groups, &rows.concat());
     assert!((csmpu - (0.6 * mu_0 + mu_u - 1.0)).abs() < 1e-12);
-    let exact = value(Method::CsmpuExact(Correction::Ure), &groups, &rows.concat());
+    let exact = value(
+        Objective::CsmpuExact(Correction::Ure),
+        &groups,
+        &rows.concat(),
+    );
     assert!((exact - (0.3 * mu_0 + mu_u - 0.3 * nu_0)).abs() < 1e-12);
     // The pool is missing: its constant goes with it, and so does a corrected negative part.
     let groups = Groups::batch(classes, &[Labeled(0)]).unwrap();
-    let csmpu = value(Method::Csmpu(Correction::Abs), &groups, &rows[0]);
+    let csmpu = value(Objective::Csmpu(Correction::Abs), &groups, &rows[0]);
     assert!((csmpu - 0.6 * mu_0).abs() < 1e-12);
-    let exact = value(Method::CsmpuExact(Correction::Ure), &groups, &rows[0]);
+    let exact = value(Objective::CsmpuExact(Correction::Ure), &groups, &rows[0]);
     assert!((exact - 0.3 * (mu_0 - nu_0)).abs() < 1e-12);
-    let exact = value(Method::CsmpuExact(Correction::Abs), &groups, &rows[0]);
+    let exact = value(Objective::CsmpuExact(Correction::Abs), &groups, &rows[0]);
     assert!((exact - 0.3 * mu_0).abs() < 1e-12);
     // Only the pool is there.
     let groups = Groups::batch(classes, &[Unlabeled]).unwrap();
-    let area = value(Method::Area, &groups, &rows[1]);
+    let area = value(Objective::Area, &groups, &rows[1]);
     assert!((area - (sigma(-0.3) + 0.5 * (sigma(-1.0) + sigma(-0.2)))).abs() < 1e-12);
 }
 
@@ -292,15 +298,15 @@ fn the_terms_say_when_the_correction_was_active() {
     let groups = Groups::new(classes, &[Labeled(0), Unlabeled]).unwrap();
     let scores = [5.0, -5.0, -5.0, 5.0];
     let priors = Priors::new(vec![0.9, 0.1]).unwrap();
-    let terms = |method| {
-        let estimator = Estimator::new(method, Loss::default(), priors.clone());
+    let terms = |objective| {
+        let estimator = Estimator::new(objective, Loss::default(), priors.clone());
         estimator.plain(&scores, &groups).unwrap().terms
     };
-    let raw = terms(Method::Csmpu(Correction::Ure));
+    let raw = terms(Objective::Csmpu(Correction::Ure));
     assert!(!raw.active && raw.raw < -1.0 && raw.corrected == raw.raw);
-    let nn = terms(Method::Csmpu(Correction::Nn));
+    let nn = terms(Objective::Csmpu(Correction::Nn));
     assert!(nn.active && nn.raw == raw.raw && nn.corrected >= 0.0);
-    let abs = terms(Method::Csmpu(Correction::Abs));
+    let abs = terms(Objective::Csmpu(Correction::Abs));
     assert!(
         abs.active
             && (abs.corrected - 1.8 * abs.labeled[0].unwrap() + raw.negative_part).abs() < 1e-12
@@ -325,13 +331,13 @@ fn a_thousand_classes_and_large_scores_stay_finite() {
     let scores: Vec<f32> = (0..64 * k)
         .map(|i| ((i * 37 % 201) as f32) - 100.0)
         .collect();
-    for method in mpu_methods() {
+    for objective in mpu_objectives() {
         for surrogate in Surrogate::ALL {
             let loss = Loss::new(surrogate, 1.0, Form::Raw).unwrap();
-            let estimator = Estimator::new(method, loss, Priors::uniform(classes));
+            let estimator = Estimator::new(objective, loss, Priors::uniform(classes));
             let var = Var::from_slice(&scores, (64, k), &Device::Cpu).unwrap();
             let risk = estimator.risk(&var, &groups).unwrap();
-            assert!(risk.terms.corrected.is_finite(), "{method} {surrogate}");
+            assert!(risk.terms.corrected.is_finite(), "{objective} {surrogate}");
             let gradients = risk.objective.backward().unwrap();
             let sum = gradients
                 .get(&var)
@@ -342,7 +348,7 @@ fn a_thousand_classes_and_large_scores_stay_finite() {
                 .unwrap();
             assert!(
                 sum.to_scalar::<f32>().unwrap().is_finite(),
-                "{method} {surrogate}"
+                "{objective} {surrogate}"
             );
         }
     }

@@ -4,27 +4,27 @@ use candle_core::{Device, Tensor};
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
 use mpu_data::{ClassCount, Priors};
 use mpu_loss::{CostMatrix, Loss};
-use mpu_risk::{Correction, Error, Estimator, Groups, Method, unbiasedness_gap};
+use mpu_risk::{Correction, Error, Estimator, Groups, Objective, unbiasedness_gap};
 
 fn groups() -> Groups {
     Groups::new(ClassCount::new(3).unwrap(), &[Labeled(0), Unlabeled]).unwrap()
 }
 
-fn estimator(method: Method) -> Estimator {
+fn estimator(objective: Objective) -> Estimator {
     Estimator::new(
-        method,
+        objective,
         Loss::default(),
         Priors::new(vec![0.3, 0.2, 0.5]).unwrap(),
     )
 }
 
-const METHOD: Method = Method::Csmpu(Correction::Abs);
+const OBJECTIVE: Objective = Objective::Csmpu(Correction::Abs);
 
 #[test]
 fn scores_must_fit_the_sample() {
     let risk = |rows: usize, columns: usize| {
         let scores = Tensor::zeros((rows, columns), candle_core::DType::F32, &Device::Cpu).unwrap();
-        estimator(METHOD).risk(&scores, &groups())
+        estimator(OBJECTIVE).risk(&scores, &groups())
     };
     assert!(risk(2, 3).is_ok());
     let error = risk(5, 3).unwrap_err();
@@ -47,7 +47,7 @@ fn scores_must_fit_the_sample() {
             ..
         })
     ));
-    let plain = |n: usize| estimator(METHOD).plain(&vec![0.0; n], &groups());
+    let plain = |n: usize| estimator(OBJECTIVE).plain(&vec![0.0; n], &groups());
     assert!(plain(6).is_ok());
     assert!(matches!(
         plain(7),
@@ -67,7 +67,7 @@ fn scores_must_fit_the_sample() {
 fn scores_must_be_finite() {
     for bad in [f64::NAN, f64::INFINITY] {
         let scores = [0.0, 1.0, 2.0, 3.0, bad, 5.0];
-        let error = estimator(METHOD).plain(&scores, &groups()).unwrap_err();
+        let error = estimator(OBJECTIVE).plain(&scores, &groups()).unwrap_err();
         assert!(
             matches!(
                 error,
@@ -80,7 +80,7 @@ fn scores_must_be_finite() {
             "{error}"
         );
         let tensor = Tensor::from_slice(&scores, (2, 3), &Device::Cpu).unwrap();
-        let error = estimator(METHOD).risk(&tensor, &groups()).unwrap_err();
+        let error = estimator(OBJECTIVE).risk(&tensor, &groups()).unwrap_err();
         assert!(error.to_string().contains("row 1, column 1"), "{error}");
     }
 }
@@ -88,7 +88,7 @@ fn scores_must_be_finite() {
 #[test]
 fn priors_must_fit_the_sample() {
     let two = Estimator::new(
-        METHOD,
+        OBJECTIVE,
         Loss::default(),
         Priors::new(vec![0.5, 0.5]).unwrap(),
     );
@@ -110,14 +110,14 @@ fn priors_must_fit_the_sample() {
 }
 
 #[test]
-fn hidden_labels_are_kept_from_methods_that_must_not_see_them() {
+fn hidden_labels_are_kept_from_objectives_that_must_not_see_them() {
     let oracle = Groups::oracle(ClassCount::new(3).unwrap(), &[0, 2]).unwrap();
-    let error = estimator(METHOD).plain(&[0.0; 6], &oracle).unwrap_err();
+    let error = estimator(OBJECTIVE).plain(&[0.0; 6], &oracle).unwrap_err();
     assert!(
         error.to_string().contains("must not see true labels"),
         "{error}"
     );
-    let error = estimator(Method::Supervised)
+    let error = estimator(Objective::Supervised)
         .plain(&[0.0; 6], &groups())
         .unwrap_err();
     assert!(error.to_string().contains("Groups::oracle"), "{error}");
@@ -125,7 +125,7 @@ fn hidden_labels_are_kept_from_methods_that_must_not_see_them() {
 
 #[test]
 fn self_training_needs_targets_that_fit() {
-    let error = estimator(Method::CsmpuSt)
+    let error = estimator(Objective::SoftTargets)
         .plain(&[0.0; 6], &groups())
         .unwrap_err();
     assert!(error.to_string().contains("with_targets"), "{error}");
@@ -134,12 +134,12 @@ fn self_training_needs_targets_that_fit() {
     }
     let targeted = groups().with_targets(vec![0.2, 0.3, 0.5]).unwrap();
     assert!(
-        estimator(Method::CsmpuSt)
+        estimator(Objective::SoftTargets)
             .plain(&[0.0; 6], &targeted)
             .is_ok()
     );
     for wrong in [-0.1, 1.1, f64::NAN] {
-        let error = estimator(Method::CsmpuSt).with_labeled_share(wrong);
+        let error = estimator(Objective::SoftTargets).with_labeled_share(wrong);
         let error = error.unwrap_err().to_string();
         assert!(
             error.contains(&format!("labelled rows is {wrong}")),
@@ -151,16 +151,16 @@ fn self_training_needs_targets_that_fit() {
 #[test]
 fn costs_go_with_the_exact_risk_only() {
     let costs = CostMatrix::uniform(3).unwrap();
-    for method in Method::ALL {
-        let allowed = matches!(method, Method::CsmpuExact(_));
+    for objective in Objective::ALL {
+        let allowed = matches!(objective, Objective::CsmpuExact(_));
         assert_eq!(
-            estimator(method).with_costs(costs.clone()).is_ok(),
+            estimator(objective).with_costs(costs.clone()).is_ok(),
             allowed,
-            "{method}"
+            "{objective}"
         );
     }
     let wrong = CostMatrix::uniform(4).unwrap();
-    let error = estimator(Method::CsmpuExact(Correction::Nn))
+    let error = estimator(Objective::CsmpuExact(Correction::Nn))
         .with_costs(wrong)
         .unwrap_err();
     assert!(

@@ -4,7 +4,7 @@ use mpu_data::{ClassCount, MpuLabel, Priors};
 use mpu_loss::{CostMatrix, Form, Loss, SampleLoss, Surrogate};
 use mpu_risk::bounds::Constants;
 use mpu_risk::{
-    Correction, Estimator, Groups, Method, Placement, area_offset, class_risk, unbiasedness_gap,
+    Correction, Estimator, Groups, Objective, Placement, area_offset, class_risk, unbiasedness_gap,
 };
 use proptest::prelude::*;
 
@@ -81,9 +81,9 @@ impl World {
         total / members.len() as f64
     }
 
-    fn estimate(&self, method: Method, loss: Loss) -> f64 {
+    fn estimate(&self, objective: Objective, loss: Loss) -> f64 {
         let (scores, groups) = self.sample();
-        let estimator = Estimator::new(method, loss, self.priors());
+        let estimator = Estimator::new(objective, loss, self.priors());
         estimator.plain(&scores, &groups).unwrap().terms.corrected
     }
 }
@@ -123,8 +123,8 @@ fn plain_ell(loss: &Loss) -> impl Fn(f64) -> f64 + use<> {
     move |z| ell(surrogate, form, z)
 }
 
-const EXACT: Method = Method::CsmpuExact(Correction::Ure);
-const PAPER: Method = Method::Csmpu(Correction::Ure);
+const EXACT: Objective = Objective::CsmpuExact(Correction::Ure);
+const PAPER: Objective = Objective::Csmpu(Correction::Ure);
 
 proptest! {
     #[test]
@@ -143,7 +143,7 @@ proptest! {
         let mut world = world;
         world.score_by_posterior();
         let (scores, groups) = world.sample();
-        let estimator = Estimator::new(Method::MpuMl, Loss::default(), world.priors());
+        let estimator = Estimator::new(Objective::MpuMl, Loss::default(), world.priors());
         let best = estimator.plain(&scores, &groups).unwrap();
         // The gradient with respect to an atom's scores: summed over the rows at it.
         for (atom, at) in world.atoms.iter().enumerate() {
@@ -158,7 +158,7 @@ proptest! {
                 *score += step[(atom * 6 + class) % 24];
             }
         }
-        prop_assert!(world.estimate(Method::MpuMl, Loss::default()) >= best.terms.corrected - 1e-12);
+        prop_assert!(world.estimate(Objective::MpuMl, Loss::default()) >= best.terms.corrected - 1e-12);
     }
 
     /// With the true posterior as the targets, the objective of self-training is stationary at it.
@@ -171,7 +171,7 @@ proptest! {
             world.atoms[atom].iter().map(|f| f.exp()).collect::<Vec<_>>()
         }).collect();
         let groups = groups.with_targets(targets).unwrap();
-        let estimator = Estimator::new(Method::CsmpuSt, Loss::default(), world.priors());
+        let estimator = Estimator::new(Objective::SoftTargets, Loss::default(), world.priors());
         let estimator = estimator.with_labeled_share(share).unwrap();
         let best = estimator.plain(&scores, &groups).unwrap();
         for at in &world.atoms {
@@ -264,10 +264,10 @@ proptest! {
     fn area_is_ure_ovr_plus_a_constant(world in worlds(2..=8)) {
         let (scores, groups) = world.sample();
         for loss in constant_sum_losses() {
-            let risk = |method| {
-                Estimator::new(method, loss, world.priors()).plain(&scores, &groups).unwrap()
+            let risk = |objective| {
+                Estimator::new(objective, loss, world.priors()).plain(&scores, &groups).unwrap()
             };
-            let (area, ure) = (risk(Method::Area), risk(Method::UreOvr));
+            let (area, ure) = (risk(Objective::Area), risk(Objective::UreOvr));
             let difference = area.terms.corrected - ure.terms.corrected;
             prop_assert!((difference - area_offset(&world.priors())).abs() < 1e-10, "{:?}", loss);
             for (a, u) in area.gradient.iter().zip(&ure.gradient) {
@@ -295,8 +295,8 @@ proptest! {
                     observed += (paper_loss(&ell, f, class) - (ell(f[class]) - ell(top))) / n;
                 }
             }
-            let part = |method| {
-                let estimator = Estimator::new(method, loss, world.priors());
+            let part = |objective| {
+                let estimator = Estimator::new(objective, loss, world.priors());
                 estimator.plain(&scores, &groups).unwrap().terms.negative_part
             };
             prop_assert!((part(PAPER) - (negative - observed)).abs() < 1e-10);
@@ -320,16 +320,16 @@ proptest! {
         }
         let priors = Priors::from_observed(&priors).unwrap();
         for loss in all_losses().into_iter().filter(|loss| loss.facts().low >= 0.0) {
-            for method in Method::ALL.into_iter().filter(|m| m.correction() != Correction::Ure) {
+            for objective in Objective::ALL.into_iter().filter(|m| m.correction() != Correction::Ure) {
                 for placement in Placement::ALL {
                     let estimator =
-                        Estimator::new(method, loss, priors.clone()).with_placement(placement);
+                        Estimator::new(objective, loss, priors.clone()).with_placement(placement);
                     let terms = estimator.plain(&scores, &groups).unwrap().terms;
-                    prop_assert!(terms.corrected >= 0.0, "{} {} {:?}", method, placement, loss);
+                    prop_assert!(terms.corrected >= 0.0, "{} {} {:?}", objective, placement, loss);
                 }
             }
-            for method in [Method::Area, Method::BiasedSuper] {
-                let estimator = Estimator::new(method, loss, priors.clone());
+            for objective in [Objective::Area, Objective::BiasedSuper] {
+                let estimator = Estimator::new(objective, loss, priors.clone());
                 prop_assert!(estimator.plain(&scores, &groups).unwrap().terms.corrected >= 0.0);
             }
         }
@@ -385,8 +385,11 @@ fn the_expectation_over_all_samples_is_the_true_risk() {
                 .flat_map(|&atom| world.atoms[atom].clone())
                 .collect();
             total_probability += probability;
-            for (sum, method) in expectations.iter_mut().zip([EXACT, PAPER, Method::UreOvr]) {
-                let estimator = Estimator::new(method, loss, priors.clone());
+            for (sum, objective) in expectations
+                .iter_mut()
+                .zip([EXACT, PAPER, Objective::UreOvr])
+            {
+                let estimator = Estimator::new(objective, loss, priors.clone());
                 *sum += probability * estimator.plain(&scores, &groups).unwrap().terms.corrected;
             }
             gap += probability * unbiasedness_gap(&loss, &priors, &scores, &groups).unwrap();
@@ -414,8 +417,8 @@ fn the_negative_part_of_the_paper_can_be_negative_in_the_population() {
         counts: vec![vec![1, 0], vec![0, 1]],
     };
     let (scores, groups) = world.sample();
-    let part = |method| {
-        let estimator = Estimator::new(method, Loss::default(), world.priors());
+    let part = |objective| {
+        let estimator = Estimator::new(objective, Loss::default(), world.priors());
         estimator
             .plain(&scores, &groups)
             .unwrap()

@@ -3,7 +3,7 @@
 
 use mpu_data::MpuLabel;
 use mpu_loss::{Form, Surrogate};
-use mpu_risk::{Correction, Method, Placement};
+use mpu_risk::{Correction, Objective, Placement};
 
 /// A binary loss by its printed formula, γ = 1.
 pub(crate) fn ell(surrogate: Surrogate, form: Form, z: f64) -> f64 {
@@ -107,9 +107,9 @@ fn average(rows: &[Vec<f64>], loss: impl Fn(&[f64]) -> f64) -> f64 {
     rows.iter().map(|row| loss(row)).sum::<f64>() / rows.len() as f64
 }
 
-/// The objective of a method on a sample in which every group has rows.
-pub(crate) fn objective(
-    method: Method,
+/// The objective of a objective on a sample in which every group has rows.
+pub(crate) fn reference_value(
+    objective: Objective,
     placement: Placement,
     ell: &dyn Fn(f64) -> f64,
     priors: &[f64],
@@ -118,7 +118,7 @@ pub(crate) fn objective(
     let k = priors.len();
     let (negative, pi_k) = (k - 1, priors[k - 1]);
     let own = |i: usize| average(&lists.labeled[i], |f| paper_loss(ell, f, i));
-    let correction = method.correction();
+    let correction = objective.correction();
     let inner = if placement == Placement::Outer {
         Correction::Ure
     } else {
@@ -131,8 +131,8 @@ pub(crate) fn objective(
     };
     let n: usize = lists.pool.len() + lists.labeled.iter().map(Vec::len).sum::<usize>();
     let share = |count: usize| count as f64 / n as f64;
-    match method {
-        Method::Csmpu(_) => {
+    match objective {
+        Objective::Csmpu(_) => {
             let mu_u = average(&lists.pool, |f| paper_loss(ell, f, negative));
             let mut total = g(inner, mu_u - 2.0 * (1.0 - pi_k));
             for i in 0..negative {
@@ -140,7 +140,7 @@ pub(crate) fn objective(
             }
             g(outer, total)
         }
-        Method::CsmpuExact(_) => {
+        Objective::CsmpuExact(_) => {
             let mut rest = average(&lists.pool, |f| paper_loss(ell, f, negative));
             let mut total = 0.0;
             for i in 0..negative {
@@ -149,7 +149,7 @@ pub(crate) fn objective(
             }
             g(outer, total + g(inner, rest))
         }
-        Method::CsmpuRef(_) => {
+        Objective::CsmpuRef(_) => {
             let mu_u = average(&lists.pool, |f| paper_loss(ell, f, negative));
             let mut total = share(lists.pool.len()) * g(inner, mu_u - (1.0 - pi_k));
             for i in 0..negative {
@@ -157,7 +157,7 @@ pub(crate) fn objective(
             }
             g(outer, total)
         }
-        Method::UreOvr => {
+        Objective::UreOvr => {
             let mut total = average(&lists.pool, |f| ovr_loss(ell, f, negative));
             for i in 0..negative {
                 total += priors[i]
@@ -167,7 +167,7 @@ pub(crate) fn objective(
             }
             total
         }
-        Method::Area => {
+        Objective::Area => {
             let k = k as f64;
             let mut total = average(&lists.pool, |f| {
                 let rest: f64 = f[..negative].iter().map(|&score| ell(-score)).sum();
@@ -179,16 +179,16 @@ pub(crate) fn objective(
             }
             total
         }
-        Method::BiasedSuper => {
+        Objective::BiasedSuper => {
             let mut total = average(&lists.pool, |f| ovr_loss(ell, f, negative));
             for i in 0..negative {
                 total += average(&lists.labeled[i], |f| ovr_loss(ell, f, i));
             }
             total
         }
-        Method::MpuMl => likelihood(priors, lists) / n as f64,
-        Method::CsmpuSt => self_training(priors, lists),
-        Method::Supervised => unreachable!("it has no pool"),
+        Objective::MpuMl => likelihood(priors, lists) / n as f64,
+        Objective::SoftTargets => self_training(priors, lists),
+        Objective::Supervised => unreachable!("it has no pool"),
     }
 }
 

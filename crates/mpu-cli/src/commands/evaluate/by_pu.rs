@@ -5,11 +5,11 @@ use mpu_eval::PuJudgement;
 use mpu_eval::pu_metrics::{Estimate, Sensitivity, Varied, pu_auc, sensitivity};
 use mpu_loss::Loss;
 use mpu_risk::bounds::{Constants, SampleSizes, risk_upper_bound};
-use mpu_risk::{Correction, Estimator, Groups, Method};
+use mpu_risk::{Correction, Estimator, Groups, Objective};
 use serde::Serialize;
 
 use super::by_truth::mean;
-use crate::run_folder::Model;
+use mpu::Classifier;
 
 /// One minus the level of the risk's bound.
 const DELTA: f64 = 0.05;
@@ -19,7 +19,7 @@ const DELTA: f64 = 0.05;
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct RiskFigures {
     /// The estimator: unbiased, its negative part kept at 0 or above.
-    pub(crate) estimator: Method,
+    pub(crate) estimator: Objective,
     pub(crate) loss: Loss,
     pub(crate) value: f64,
     /// Before the correction; below `value` if that was active.
@@ -52,8 +52,12 @@ pub(crate) struct ByPu {
 }
 
 impl ByPu {
-    pub(crate) fn new(model: &Model, labels: &[MpuLabel], scores: &[f32]) -> anyhow::Result<Self> {
-        let card = &model.card;
+    pub(crate) fn new(
+        model: &Classifier,
+        labels: &[MpuLabel],
+        scores: &[f32],
+    ) -> anyhow::Result<Self> {
+        let card = model.card();
         let priors = &card.priors;
         let given = mpu_eval::top_classes(scores, priors.classes().get());
         let judgement = PuJudgement::new(priors, labels, &given)?;
@@ -82,8 +86,8 @@ impl ByPu {
     }
 }
 
-fn assumptions(model: &Model) -> Vec<String> {
-    let priors = if model.card.estimated_priors.is_some() {
+fn assumptions(model: &Classifier) -> Vec<String> {
+    let priors = if model.card().estimated_priors.is_some() {
         "the class priors, which were estimated, are right (see the sensitivity)"
     } else {
         "the class priors that training was told are right (see the sensitivity)"
@@ -132,10 +136,10 @@ fn risk(
     labels: &[MpuLabel],
     scores: &[f32],
 ) -> anyhow::Result<RiskFigures> {
-    let method = Method::CsmpuExact(Correction::Nn);
+    let objective = Objective::CsmpuExact(Correction::Nn);
     let groups = Groups::new(priors.classes(), labels)?;
     let scores: Vec<f64> = scores.iter().map(|&f| f64::from(f)).collect();
-    let estimator = Estimator::new(method, *loss, priors.clone());
+    let estimator = Estimator::new(objective, *loss, priors.clone());
     let terms = estimator.plain(&scores, &groups)?.terms;
     let upper = SampleSizes::of(&groups).and_then(|sizes| {
         risk_upper_bound(
@@ -152,7 +156,7 @@ fn risk(
         Err(error) => format!("none: {error}"),
     };
     Ok(RiskFigures {
-        estimator: method,
+        estimator: objective,
         loss: *loss,
         value: terms.corrected,
         raw: terms.raw,

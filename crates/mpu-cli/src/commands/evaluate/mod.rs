@@ -16,7 +16,7 @@ use self::by_truth::ByTruth;
 use self::rows::{Known, Scored};
 use crate::args::evaluate::Evaluate;
 use crate::commands::Answer;
-use crate::run_folder::Model;
+use mpu::Classifier;
 
 /// What was found, as it is written in JSON.
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ pub(crate) struct Judgement {
 }
 
 pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Answer> {
-    let model = Model::open(&args.model)?;
+    let model = Classifier::load(&args.model)?;
     let scored = match &args.rows.data {
         Some(file) => rows::of_file(&model, file, &args.rows)?,
         None => own_rows(&model)?,
@@ -52,11 +52,11 @@ pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Answer> {
 }
 
 /// The rows that a run is judged by if no others are named: held-out ones, else its test rows.
-fn own_rows(model: &Model) -> anyhow::Result<Scored> {
+fn own_rows(model: &Classifier) -> anyhow::Result<Scored> {
     if let Some(scored) = rows::held_out(model)? {
         return Ok(scored);
     }
-    let path = model.folder.path().display();
+    let path = model.title();
     let scored = rows::test_rows(model)
         .with_context(|| format!("{path} kept no held-out rows, and its test rows are not here"))?;
     scored.with_context(|| {
@@ -67,8 +67,8 @@ fn own_rows(model: &Model) -> anyhow::Result<Scored> {
 }
 
 impl Judgement {
-    pub(crate) fn new(model: &Model, scored: Scored) -> anyhow::Result<Self> {
-        let card = &model.card;
+    pub(crate) fn new(model: &Classifier, scored: Scored) -> anyhow::Result<Self> {
+        let card = model.card();
         let names = &card.class_names;
         let (mut true_labels, mut pu_rows) = (None, None);
         let mut warnings = scored.noticed.warnings;
@@ -86,7 +86,7 @@ impl Judgement {
             }
         };
         Ok(Self {
-            model: model.folder.path().display().to_string(),
+            model: model.title().to_string(),
             basis,
             rows: scored.rows,
             classes: names.clone(),

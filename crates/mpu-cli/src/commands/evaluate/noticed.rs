@@ -4,7 +4,7 @@ use mpu_data::Features;
 use mpu_data::table::{EncodeReport, FeatureSchema};
 use mpu_eval::training_range::MARGIN;
 
-use crate::run_folder::Model;
+use mpu::Classifier;
 
 /// The share of rows outside the training range that is no reason to worry.
 const FEW_OUTSIDE: f64 = 0.01;
@@ -20,7 +20,7 @@ pub(crate) struct Noticed {
 
 /// What a reader should know of rows that a model did not see in training.
 pub(super) fn notice(
-    model: &Model,
+    model: &Classifier,
     schema: &FeatureSchema,
     features: &Features,
     report: &EncodeReport,
@@ -47,7 +47,7 @@ pub(super) fn notice(
             report.ignored.join(", ")
         ));
     }
-    let Some(range) = &model.card.range else {
+    let Some(range) = &model.card().range else {
         return Ok(noticed);
     };
     let mut outside = vec![0usize; schema.width()];

@@ -9,21 +9,14 @@ use mpu_data::table::{
     FeatureSchema, HeldOut, InputColumn, LabelConvention, LabelError, Missing, TableError,
     TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
-use mpu_data::{Features, MpuLabel, Seed, Split};
-use mpu_models::Threads;
-use mpu_risk::Estimator;
-use mpu_train::{DeviceChoice, Judged, Problem, Run, TrainSettings};
+use mpu_data::{MpuLabel, Split};
+use mpu_train::{Judged, Problem};
 
 use super::noticed::{Noticed, notice};
 use crate::args::evaluate::RowsArgs;
-use crate::config::{RunConfig, is_own};
-use crate::console::bar;
-use crate::own::OwnConfig;
-use crate::run_folder::Model;
-use crate::training;
-
-/// Rows scored at once, between two moves of the progress bar.
-const CHUNK: usize = 8192;
+use crate::console::Downloads;
+use mpu::Classifier;
+use mpu::{RunConfig, TableConfig};
 
 /// What is known of the rows.
 pub(crate) enum Known {
@@ -44,8 +37,8 @@ pub(crate) struct Scored {
 }
 
 /// The rows that were held out of training, if the run kept any.
-pub(crate) fn held_out(model: &Model) -> anyhow::Result<Option<Scored>> {
-    let Some(held) = model.held_out()? else {
+pub(crate) fn held_out(model: &Classifier) -> anyhow::Result<Option<Scored>> {
+    let Some(held) = model.held_out() else {
         return Ok(None);
     };
     let pool = held.labels.iter().filter(|l| **l == MpuLabel::Unlabeled);
@@ -53,17 +46,20 @@ pub(crate) fn held_out(model: &Model) -> anyhow::Result<Option<Scored>> {
     let labeled = held.labels.len() - pool;
     Ok(Some(Scored {
         rows: format!("{labeled} labelled and {pool} unlabelled rows held out of training"),
-        scores: held.scores,
-        known: Known::Pu(held.labels),
+        scores: held.scores.clone(),
+        known: Known::Pu(held.labels.clone()),
         noticed: Noticed::default(),
     }))
 }
 
 /// The test rows of the run, with true labels; none if it has none.
-pub(crate) fn test_rows(model: &Model) -> anyhow::Result<Option<Scored>> {
-    let config = model.folder.file("config.toml");
-    if is_own(Some(&config))? {
-        let config = OwnConfig::read(Some(&config), &[])?;
+pub(crate) fn test_rows(model: &Classifier) -> anyhow::Result<Option<Scored>> {
+    let folder = model
+        .folder()
+        .context("the model was not loaded from the folder of a run")?;
+    let config = folder.join("config.toml");
+    if mpu::is_about_a_table(Some(&config))? {
+        let config = TableConfig::read(Some(&config), &[])?;
         let Some(test) = &config.data.test else {
             return Ok(None);
         };
@@ -74,22 +70,22 @@ pub(crate) fn test_rows(model: &Model) -> anyhow::Result<Option<Scored>> {
     // A judgement never downloads.
     let mut locations = Locations::from_env();
     locations.network = Network::Offline;
-    let data = training::dataset(&config, &locations)?;
+    let data = mpu::dataset(&config, &locations, &Downloads::default())?;
     let split = Split::of(&data, &config.split_spec())?;
     let (problem, _) = Problem::of(&data, &split, config.data.scaling.unwrap_or_default())?;
     let Some(Judged { features, classes }) = problem.test() else {
         return Ok(None);
     };
     Ok(Some(Scored {
-        rows: format!("{} test rows of {}", classes.len(), model.card.dataset),
-        scores: scaled_scores(model, features)?,
+        rows: format!("{} test rows of {}", classes.len(), model.card().dataset),
+        scores: model.scaled_scores(features)?,
         known: Known::Truths(classes.clone()),
         noticed: Noticed::default(),
     }))
 }
 
 /// The rows of a file: with true labels, with some labels, or with none.
-pub(crate) fn of_file(model: &Model, file: &Path, args: &RowsArgs) -> anyhow::Result<Scored> {
+pub(crate) fn of_file(model: &Classifier, file: &Path, args: &RowsArgs) -> anyhow::Result<Scored> {
     let schema = schema(model)?;
     let names = observed(model);
     let marks = marks(model, args);
@@ -121,28 +117,28 @@ fn name(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn schema(model: &Model) -> anyhow::Result<&FeatureSchema> {
-    model.card.schema.as_ref().with_context(|| {
+fn schema(model: &Classifier) -> anyhow::Result<&FeatureSchema> {
+    model.card().schema.as_ref().with_context(|| {
         format!(
             "{} was trained on the benchmark {}, so it does not know which columns of a table are its inputs\nhint: leave out --data: the run's own test rows are used",
-            model.folder.path().display(),
-            model.card.dataset
+            model.title(),
+            model.card().dataset
         )
     })
 }
 
 /// The names of the observed classes.
-fn observed(model: &Model) -> &[String] {
-    let names = &model.card.class_names;
+fn observed(model: &Classifier) -> &[String] {
+    let names = &model.card().class_names;
     &names[..names.len().saturating_sub(1)]
 }
 
 /// How unlabelled rows are marked: as asked, or as in training.
-fn marks(model: &Model, args: &RowsArgs) -> Vec<UnlabeledMarker> {
+fn marks(model: &Classifier, args: &RowsArgs) -> Vec<UnlabeledMarker> {
     let mut marks = vec![UnlabeledMarker::Blank];
     if args.unlabeled_marker.is_empty() {
         let words = ["unlabeled", "unlabelled"].map(|word| UnlabeledMarker::Word(word.to_owned()));
-        let trained = model.card.check.iter().flat_map(|c| &c.labels.markers);
+        let trained = model.card().check.iter().flat_map(|c| &c.labels.markers);
         marks.extend(trained.map(|count| count.marker.clone()).chain(words));
     } else {
         let given = args.unlabeled_marker.iter();
@@ -162,7 +158,7 @@ fn is_mark(marks: &[UnlabeledMarker], label: &str) -> bool {
 }
 
 fn of_held_out(
-    model: &Model,
+    model: &Classifier,
     schema: &FeatureSchema,
     file: &Path,
     encoding: &EncodeOptions,
@@ -173,7 +169,7 @@ fn of_held_out(
 
 /// Rows whose true classes are all known.
 fn judged(
-    model: &Model,
+    model: &Classifier,
     schema: &FeatureSchema,
     file: &Path,
     held: HeldOut,
@@ -195,7 +191,7 @@ fn judged(
     }
     Ok(Scored {
         rows: format!("{} rows of {}", held.classes.len(), name(file)),
-        scores: scores(model, held.features)?,
+        scores: model.scores(&held.features)?,
         known: Known::Truths(held.classes),
         noticed,
     })
@@ -203,7 +199,7 @@ fn judged(
 
 /// Rows of which some are labelled and the others are the pool.
 fn partly_labeled(
-    model: &Model,
+    model: &Classifier,
     schema: &FeatureSchema,
     file: &Path,
     args: &RowsArgs,
@@ -275,31 +271,31 @@ fn partly_labeled(
             name(file)
         ),
         noticed: notice(model, schema, &encoded.features, &encoded.report)?,
-        scores: scores(model, encoded.features)?,
+        scores: model.scores(&encoded.features)?,
         known: Known::Pu(labels),
     })
 }
 
 /// Rows without any label: the pool, beside the labelled rows that were held out of training.
 fn pool_only(
-    model: &Model,
+    model: &Classifier,
     schema: &FeatureSchema,
     file: &Path,
     encoding: &EncodeOptions,
 ) -> anyhow::Result<Scored> {
-    let held = model.held_out()?.with_context(|| {
+    let held = model.held_out().with_context(|| {
         format!(
             "{} has no label, and {} kept no rows to judge by\nhint: add the labels, or train with data.validation-share above 0",
             file.display(),
-            model.folder.path().display()
+            model.title()
         )
     })?;
-    let k = model.card.class_names.len();
+    let k = model.card().class_names.len();
     let encoded = schema.encode(TableInput::file(file), encoding)?;
     let pool = encoded.features.n_rows();
     let mut noticed = notice(model, schema, &encoded.features, &encoded.report)?;
     let mut labels = vec![MpuLabel::Unlabeled; pool];
-    let mut all = scores(model, encoded.features)?;
+    let mut all = model.scores(&encoded.features)?;
     let rows = held.labels.iter().zip(held.scores.chunks(k));
     for (label, row) in rows.filter(|(label, _)| **label != MpuLabel::Unlabeled) {
         labels.push(*label);
@@ -319,33 +315,4 @@ fn pool_only(
         known: Known::Pu(labels),
         noticed,
     })
-}
-
-/// The scores of rows that are not scaled yet.
-pub(crate) fn scores(model: &Model, mut features: Features) -> anyhow::Result<Vec<f32>> {
-    model.card.scaler.apply(&mut features)?;
-    scaled_scores(model, &features)
-}
-
-fn scaled_scores(model: &Model, features: &Features) -> anyhow::Result<Vec<f32>> {
-    let card = &model.card;
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    let run = Run {
-        model: card.model.clone(),
-        estimator: Estimator::new(card.method, card.loss, card.priors.clone()),
-        settings: TrainSettings::default(),
-        seed: Seed(0),
-        device: DeviceChoice::Cpu,
-        threads: Threads::new(threads),
-    };
-    let bar = bar(features.n_rows() as u64, "rows");
-    bar.set_message("scoring");
-    let mut scores = Vec::with_capacity(features.n_rows() * card.class_names.len());
-    let width = features.shape().len();
-    for rows in features.values().chunks(CHUNK * width) {
-        scores.extend(run.predict(&model.params, rows)?);
-        bar.inc((rows.len() / width) as u64);
-    }
-    bar.finish_and_clear();
-    Ok(scores)
 }

@@ -13,15 +13,14 @@ use crate::commands::evaluate::by_pu::ByPu;
 use crate::commands::evaluate::rows::{self, Known};
 use crate::commands::evaluate::tables::{estimate, percent};
 use crate::commands::report::facts;
-use crate::files;
-use crate::run_folder::{Model, ModelCard, Summary};
+use mpu::{Classifier, ModelCard};
 
 /// What every card begins with.
 pub(super) const HEADING: &str = "# Model card: ";
 
 /// The card of a model in Markdown.
-pub(super) fn markdown(model: &Model, onnx: &Path) -> anyhow::Result<String> {
-    let card = &model.card;
+pub(super) fn markdown(model: &Classifier, onnx: &Path) -> anyhow::Result<String> {
+    let card = model.card();
     let mut md = format!("{HEADING}{}\n\n", plain(&card.dataset));
     let onnx = onnx.file_name().unwrap_or_default().to_string_lossy();
     what_it_is(&mut md, card, &onnx);
@@ -193,12 +192,10 @@ fn data(md: &mut String, check: &DataCheck) {
     }
 }
 
-fn figures(md: &mut String, model: &Model) -> anyhow::Result<()> {
+fn figures(md: &mut String, model: &Classifier) -> anyhow::Result<()> {
     md.push_str("\n## How good it is\n");
     let mut any = false;
-    let summary = model.folder.file("summary.json");
-    if summary.is_file() {
-        let summary: Summary = serde_json::from_slice(&files::read(&summary)?)?;
+    if let Some(summary) = model.summary() {
         let last = &summary.last;
         if let (Some(accuracy), Some(f1)) = (last.test_accuracy, last.test_f1) {
             any = true;
@@ -220,7 +217,7 @@ fn figures(md: &mut String, model: &Model) -> anyhow::Result<()> {
             "\nEstimated without true labels, on {} (with 95 % intervals):\n\n",
             scored.rows
         );
-        md.push_str(&estimates(&found, &model.card.class_names).to_md());
+        md.push_str(&estimates(&found, &model.card().class_names).to_md());
         let _ = write!(
             md,
             "\nEstimated risk {:.4}{}. These figures assume that:\n\n",

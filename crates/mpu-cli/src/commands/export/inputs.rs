@@ -8,7 +8,7 @@ use mpu_models::onnx::FEATURES;
 use mpu_report::{Align, Table};
 
 use super::card::{code, plain};
-use crate::run_folder::ModelCard;
+use mpu::ModelCard;
 
 /// Categories that are listed of one column; the names of all features are in the ONNX file.
 const MOST_CATEGORIES: usize = 30;

@@ -11,8 +11,8 @@ use mpu_models::onnx::{self, Affine};
 
 use crate::args::export::Export;
 use crate::commands::Answer;
-use crate::files;
-use crate::run_folder::{Model, ModelCard};
+use mpu::files;
+use mpu::{Classifier, ModelCard};
 
 /// What is added to the score of a class that has probability 0: enough for any finite score.
 const ABSENT: f64 = -1e30;
@@ -21,8 +21,8 @@ const ABSENT: f64 = -1e30;
 const VERSION_KEY: &str = "mpu-version";
 
 pub(crate) fn run(args: &Export) -> anyhow::Result<Answer> {
-    let model = Model::open(&args.run)?;
-    let usual = || model.folder.file("model.onnx");
+    let model = Classifier::load(&args.run)?;
+    let usual = || args.run.join("model.onnx");
     let onnx_path = args.onnx.clone().unwrap_or_else(usual);
     let beside = || onnx_path.with_file_name("MODEL_CARD.md");
     let card_path = args.card.clone().unwrap_or_else(beside);
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Export) -> anyhow::Result<Answer> {
         "--onnx and --card both name {}",
         onnx_path.display()
     );
-    let bytes = onnx::to_bytes(&model.params, &options(&model.card)?)?;
+    let bytes = onnx::to_bytes(model.model(), &options(model.card())?)?;
     let text = card::markdown(&model, &onnx_path)?;
     replace(&onnx_path, &bytes, args.force, is_export)?;
     replace(&card_path, text.as_bytes(), args.force, |bytes| {
@@ -100,5 +100,5 @@ pub(crate) fn replace(
         "{} already exists and was not written by this command\nhint: name another file, or overwrite it with --force",
         path.display()
     );
-    files::write_atomic(path, bytes)
+    Ok(files::write_atomic(path, bytes)?)
 }

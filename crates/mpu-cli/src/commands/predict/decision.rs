@@ -1,14 +1,11 @@
 //! How probabilities become answers: the likeliest class, thresholds, a precision asked for, or costs.
 
-use anyhow::Context as _;
-use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
+use mpu_eval::thresholds::PrecisionThreshold;
 use mpu_eval::{Decision, Thresholds};
 use serde::Serialize;
 
-use super::costs;
-use super::scorer::Scorer;
 use crate::args::predict::{PerClass, Predict, TargetPriors};
-use crate::run_folder::HeldOutScores;
+use mpu::{Classifier, NamedCosts};
 
 /// A decision and where its thresholds are from.
 pub(super) struct Decided {
@@ -26,59 +23,47 @@ pub(super) struct ClassPrecision {
 }
 
 /// The decision that the user asks for.
-pub(super) fn decide(
-    args: &Predict,
-    scorer: &Scorer,
-    held_out: Option<&HeldOutScores>,
-) -> anyhow::Result<Decided> {
+pub(super) fn decide(args: &Predict, model: &Classifier) -> anyhow::Result<Decided> {
     let plain = |decision| Decided {
         decision,
         precision: None,
     };
     if let Some(file) = &args.cost_matrix {
-        return Ok(plain(Decision::Costs(costs::read(file, &scorer.names)?)));
+        let costs = NamedCosts::read(file, model.names())?.matrix(model.names())?;
+        return Ok(plain(Decision::Costs(costs)));
     }
     if let Some(thresholds) = &args.threshold {
-        let numbers = shares(thresholds, scorer, "--threshold")?;
+        let numbers = shares(thresholds, model, "--threshold")?;
         let thresholds = numbers.into_iter().map(|t| Some(as_written(t))).collect();
         return Ok(plain(Decision::Thresholds(Thresholds::new(thresholds)?)));
     }
     match &args.precision_target {
-        Some(targets) => for_precision(args, targets, scorer, held_out),
-        None => Ok(plain(Decision::Argmax)),
+        Some(targets) => for_precision(args, targets, model),
+        None => Ok(plain(model.rule().decision)),
     }
 }
 
 fn for_precision(
     args: &Predict,
     targets: &PerClass,
-    scorer: &Scorer,
-    held_out: Option<&HeldOutScores>,
+    model: &Classifier,
 ) -> anyhow::Result<Decided> {
     anyhow::ensure!(
         args.target_priors == TargetPriors::Pool,
         "--precision-target is about the pool that was trained on, but --target-priors is `{}`: the precision among other rows is not known from it\nhint: leave one of them out, or give --threshold",
         args.target_priors
     );
-    let targets = shares(targets, scorer, "--precision-target")?;
-    let held = held_out.with_context(|| {
-        format!(
-            "{} has no held-out.csv: a precision needs held-out rows\nhint: give --threshold, or train again",
-            args.model.display()
-        )
-    })?;
-    let probabilities = scorer.pool_probabilities(&held.scores)?;
-    let probabilities: Vec<f64> = probabilities.into_iter().map(as_written).collect();
-    let found = precision_thresholds(&scorer.pool, &held.labels, &probabilities, &targets)?;
+    let targets = shares(targets, model, "--precision-target")?;
+    let found = model.precision_thresholds(&targets)?;
     let thresholds = found.iter().map(|class| class.threshold).collect();
     let decision = Decision::Thresholds(Thresholds::new(thresholds)?);
     let named = |(class, found): (&String, PrecisionThreshold)| ClassPrecision {
         class: class.clone(),
         found,
     };
-    let precision: Vec<ClassPrecision> = scorer.observed().iter().zip(found).map(named).collect();
+    let precision: Vec<ClassPrecision> = model.observed().iter().zip(found).map(named).collect();
     for class in &precision {
-        tracing::warn!("{}", class.tell(scorer.unknown()));
+        tracing::warn!("{}", class.tell(model.unknown()));
     }
     Ok(Decided {
         decision,
@@ -108,8 +93,8 @@ impl ClassPrecision {
 }
 
 /// Numbers between 0 and 1, one for each observed class.
-fn shares(numbers: &PerClass, scorer: &Scorer, flag: &str) -> anyhow::Result<Vec<f64>> {
-    let numbers = numbers.of(scorer.observed(), flag)?;
+fn shares(numbers: &PerClass, model: &Classifier, flag: &str) -> anyhow::Result<Vec<f64>> {
+    let numbers = numbers.of(model.observed(), flag)?;
     for number in &numbers {
         anyhow::ensure!(
             (0.0..=1.0).contains(number),

@@ -1,13 +1,11 @@
 //! `mpu-cli predict`: rows scored with a trained model, in memory that does not grow with them.
 
-mod costs;
 mod decision;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod queue;
 mod rows;
-mod scorer;
 mod sink;
 mod summary;
 mod target;
@@ -17,18 +15,17 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
+use mpu::{Classifier, Place, Predictions, Rule};
 use mpu_eval::Decision;
 use rayon::prelude::*;
 
 use crate::args::predict::{OutputFormat, Predict};
 use crate::commands::Answer;
 use crate::console::{Interrupted, interrupts};
-use crate::run_folder::Model;
 
 use output::{Columns, Destination, KeyKind, Keys, Lines};
 use queue::Queues;
 use rows::{Block, Blocks};
-use scorer::{Place, Rule, Scored, Scorer};
 use sink::Sink;
 use summary::{Summary, Tally};
 
@@ -49,24 +46,26 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
         None => OutputFormat::of(&args.out)?,
     };
     Destination::check(&args.out, args.force)?;
-    let model = Model::open(&args.model)?;
-    let held_out = match args.precision_target {
-        Some(_) => model.held_out()?,
-        None => None,
-    };
-    let scorer = Scorer::new(model)?;
-    let decided = decision::decide(args, &scorer, held_out.as_ref())?;
+    let model = Classifier::load(&args.model)?;
+    model.schema()?;
+    if model.card().calibration.is_none() {
+        tracing::warn!(
+            "{} was trained without held-out rows: probabilities are the softmax of its scores and not calibrated",
+            model.title()
+        );
+    }
+    let decided = decision::decide(args, &model)?;
     // Begun before the work, so that a folder that cannot be written to is told at once.
     let destination = Destination::open(&args.out, args.force)?;
     let bar = bar();
-    let target = target::target(args, &scorer, interrupted, &bar)?;
+    let target = target::target(args, &model, interrupted, &bar)?;
     if let Some(estimate) = &target.estimate {
         bar.set_length(estimate.rows);
     }
     bar.set_message("scoring");
     let job = Job {
         args,
-        scorer: &scorer,
+        model: &model,
         rule: Rule {
             target: target.priors,
             decision: decided.decision,
@@ -82,14 +81,14 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
         done => done?,
     };
     bar.finish_and_clear();
-    let outside = done.tally.outside(&scorer);
+    let outside = done.tally.outside(&model)?;
     let summary = Summary {
         model: args.model.clone(),
         data: args.data.clone(),
         out: args.out.clone(),
         rows: done.tally.rows(),
         rows_written: done.written,
-        classes: done.tally.classes(&scorer),
+        classes: done.tally.classes(&model),
         decision: job.rule.decision.slug(),
         thresholds: match &job.rule.decision {
             Decision::Thresholds(thresholds) => Some(thresholds.as_slice().to_vec()),
@@ -101,7 +100,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
             .rule
             .target
             .as_ref()
-            .unwrap_or(&scorer.pool)
+            .unwrap_or(model.priors())
             .as_slice()
             .to_vec(),
         estimate: target.estimate,
@@ -125,7 +124,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
 /// One pass over the rows.
 struct Job<'a> {
     args: &'a Predict,
-    scorer: &'a Scorer,
+    model: &'a Classifier,
     rule: Rule,
     interrupted: &'a AtomicBool,
     bar: &'a ProgressBar,
@@ -141,8 +140,8 @@ struct Done {
 
 impl Job<'_> {
     fn run(&self, format: OutputFormat, destination: Destination) -> anyhow::Result<Done> {
-        let (args, scorer) = (self.args, self.scorer);
-        let mut blocks = Blocks::open(&scorer.schema, args)?;
+        let (args, model) = (self.args, self.model);
+        let mut blocks = Blocks::open(model.schema()?, args)?;
         let first = blocks.next()?;
         let first = first.with_context(|| no_rows(args))?;
         let keys = if first.ids.is_some() {
@@ -150,13 +149,13 @@ impl Job<'_> {
         } else {
             KeyKind::Numbers
         };
-        let columns = Columns::new(scorer, keys, args.top.is_some());
+        let columns = Columns::new(model, keys, args.top.is_some())?;
         let mut sink = Sink::begin(columns, format, destination)?;
         let mut queues = args
             .top
-            .map(|most| Queues::new(scorer.observed().len(), most.get()));
+            .map(|most| Queues::new(model.observed().len(), most.get()));
         let mut done = Done {
-            tally: Tally::new(scorer.names.len()),
+            tally: Tally::new(model.names().len()),
             outside_rows: 0,
             written: 0,
             noticed: blocks.report(),
@@ -196,17 +195,17 @@ impl Job<'_> {
         mut queues: Option<&mut Queues>,
         done: &mut Done,
     ) -> anyhow::Result<()> {
-        let parts = Part::of(block, self.scorer.part_rows(), self.scorer.schema.width());
+        let parts = Part::of(block, self.model.part_rows(), self.model.schema()?.width());
         let is_queued = queues.is_some();
         let sink_ref = &*sink;
-        let scored: Vec<anyhow::Result<(Scored, Vec<u8>)>> = parts
+        let scored: Vec<anyhow::Result<(Predictions, Vec<u8>)>> = parts
             .par_iter()
             .map(|part| {
                 let place = Place {
-                    file: &self.args.data,
+                    file: Some(&self.args.data),
                     number: &|row| part.numbers[row],
                 };
-                let scored = self.scorer.score(&self.rule, part.values, &place)?;
+                let scored = self.model.predict_part(&self.rule, part.values, &place)?;
                 let rendered = if is_queued {
                     Vec::new()
                 } else {
@@ -253,7 +252,7 @@ impl<'a> Part<'a> {
         (0..block.n_rows).step_by(part_rows).map(part).collect()
     }
 
-    fn lines<'l>(&'l self, scored: &'l Scored) -> Lines<'l> {
+    fn lines<'l>(&'l self, scored: &'l Predictions) -> Lines<'l> {
         Lines {
             keys: match self.ids {
                 Some(ids) => Keys::Ids(ids),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::scorer::{Scored, Scorer};
+use mpu::{Classifier, Predictions};
 
 /// What stands in the first column: what a row is known by.
 #[derive(Debug, Clone, Copy)]
@@ -17,13 +17,13 @@ pub(super) enum Keys<'a> {
     Numbers(&'a [u64]),
 }
 
-/// Scored rows, ready to be written.
+/// Predictions rows, ready to be written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lines<'a> {
     pub(super) keys: Keys<'a>,
     /// The class and the rank of each row, in a queue to review.
     pub(super) queue: Option<&'a [(usize, usize)]>,
-    pub(super) scored: &'a Scored,
+    pub(super) scored: &'a Predictions,
 }
 
 /// The columns of the output.
@@ -51,8 +51,8 @@ pub(super) enum KeyKind {
 }
 
 impl Columns {
-    pub(super) fn new(scorer: &Scorer, keys: KeyKind, queue: bool) -> Self {
-        let wanted = match (keys, scorer.schema.id_column()) {
+    pub(super) fn new(model: &Classifier, keys: KeyKind, queue: bool) -> mpu::Result<Self> {
+        let wanted = match (keys, model.schema()?.id_column()) {
             (KeyKind::Numbers, _) => "row",
             (KeyKind::Ids, Some(id)) => id,
             (KeyKind::Ids, None) => "file",
@@ -61,15 +61,15 @@ impl Columns {
             key: String::new(),
             keys,
             queue,
-            classes: scorer.names.clone(),
-            features: scorer.schema.feature_names(),
+            classes: model.names().to_vec(),
+            features: model.schema()?.feature_names(),
         };
         columns.key = if columns.names().iter().any(|name| name == wanted) {
             format!("id:{wanted}")
         } else {
             wanted.to_owned()
         };
-        columns
+        Ok(columns)
     }
 
     /// The names of all columns in order.

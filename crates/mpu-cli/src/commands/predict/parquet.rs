@@ -1,4 +1,4 @@
-//! Scored rows as Parquet: groups of rows of one size, one column a figure.
+//! Predictions rows as Parquet: groups of rows of one size, one column a figure.
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::output::Keys;
-use super::scorer::Scored;
+use mpu::Predictions;
 
 /// The best rows of each observed class so far.
 pub(super) struct Queues {
@@ -20,14 +20,14 @@ pub(super) struct Queued {
     pub(super) numbers: Vec<u64>,
     /// The class and the rank of each row.
     pub(super) places: Vec<(usize, usize)>,
-    pub(super) scored: Scored,
+    pub(super) scored: Predictions,
 }
 
 struct Entry {
     probability: f32,
     number: u64,
     id: Option<String>,
-    scored: Scored,
+    scored: Predictions,
 }
 
 impl Entry {
@@ -68,7 +68,7 @@ impl Queues {
     }
 
     /// Takes the rows that are among the best so far; `first` is the number of the first.
-    pub(super) fn add(&mut self, keys: Keys<'_>, first: u64, scored: &Scored) {
+    pub(super) fn add(&mut self, keys: Keys<'_>, first: u64, scored: &Predictions) {
         let k = self.heaps.len() + 1;
         for row in 0..scored.answers.len() {
             let number = first + row as u64;
@@ -113,26 +113,6 @@ impl Queues {
     }
 }
 
-impl Scored {
-    fn row(&self, row: usize, k: usize) -> Self {
-        Self {
-            scores: self.scores[row * k..(row + 1) * k].to_vec(),
-            probabilities: self.probabilities[row * k..(row + 1) * k].to_vec(),
-            answers: vec![self.answers[row]],
-            margins: vec![self.margins[row]],
-            outside: vec![self.outside[row]],
-        }
-    }
-
-    fn extend(&mut self, more: Self) {
-        self.scores.extend(more.scores);
-        self.probabilities.extend(more.probabilities);
-        self.answers.extend(more.answers);
-        self.margins.extend(more.margins);
-        self.outside.extend(more.outside);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,7 +120,7 @@ mod tests {
     #[test]
     fn predict_queues_keep_the_best_and_the_earlier_of_equals() {
         let p = [0.2, 0.8, 0.9, 0.1, 0.5, 0.5, 0.9, 0.1, 0.1, 0.9, 0.9, 0.1];
-        let scored = Scored {
+        let scored = Predictions {
             scores: vec![0.0; 12],
             probabilities: p.to_vec(),
             answers: vec![0; 6],
@@ -150,7 +130,7 @@ mod tests {
         for cut in [6, 2, 1] {
             let mut queues = Queues::new(1, 2);
             for first in (0..6).step_by(cut) {
-                let mut part = Scored::default();
+                let mut part = Predictions::default();
                 (first..first + cut).for_each(|row| part.extend(scored.row(row, 2)));
                 queues.add(Keys::Numbers(&[]), first as u64 + 1, &part);
             }

@@ -1,4 +1,4 @@
-//! Scored rows into the output, in the format asked for.
+//! Predictions rows into the output, in the format asked for.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -8,8 +8,8 @@ use mpu_report::{Align, Format, Table};
 use serde::Serialize;
 
 use super::decision::ClassPrecision;
-use super::scorer::{Scored, Scorer};
 use super::target::Estimate;
+use mpu::{Classifier, Predictions};
 
 /// Outside rows beyond this share are told.
 const MANY_OUTSIDE: f64 = 0.05;
@@ -32,7 +32,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn add(&mut self, scored: &Scored) {
+    pub(super) fn add(&mut self, scored: &Predictions) {
         self.rows += scored.answers.len() as u64;
         for &answer in &scored.answers {
             self.answers[answer] += 1;
@@ -52,25 +52,25 @@ impl Tally {
     }
 
     /// The classes in order.
-    pub(super) fn classes(&self, scorer: &Scorer) -> Vec<ClassSummary> {
+    pub(super) fn classes(&self, model: &Classifier) -> Vec<ClassSummary> {
         let class = |(class, name): (usize, &String)| ClassSummary {
             class: name.clone(),
             answers: self.answers[class],
             mean_probability: self.probabilities[class] / self.rows.max(1) as f64,
         };
-        scorer.names.iter().enumerate().map(class).collect()
+        model.names().iter().enumerate().map(class).collect()
     }
 
     /// The features that rows leave the range by, most frequent first.
-    pub(super) fn outside(&self, scorer: &Scorer) -> Vec<OutsideFeature> {
-        let names = scorer.schema.feature_names();
+    pub(super) fn outside(&self, model: &Classifier) -> mpu::Result<Vec<OutsideFeature>> {
+        let names = model.schema()?.feature_names();
         let named = |(&feature, &rows): (&usize, &u64)| OutsideFeature {
             feature: names[feature].clone(),
             rows,
         };
         let mut features: Vec<OutsideFeature> = self.outside.iter().map(named).collect();
         features.sort_by_key(|feature| std::cmp::Reverse(feature.rows));
-        features
+        Ok(features)
     }
 }
 

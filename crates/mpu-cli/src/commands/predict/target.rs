@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::rows::Blocks;
-use super::scorer::{Place, Scorer};
 use super::{no_rows, stopped};
 use crate::args::predict::{Predict, TargetPriors};
+use mpu::{Classifier, Place};
 
 /// The most rows an estimate keeps: its sampling error is then far below that of the model.
 const SAMPLE_ROWS: usize = 100_000;
@@ -40,35 +40,35 @@ pub(super) struct Estimate {
 /// The shares that the user asks for.
 pub(super) fn target(
     args: &Predict,
-    scorer: &Scorer,
+    model: &Classifier,
     interrupted: &AtomicBool,
     bar: &ProgressBar,
 ) -> anyhow::Result<Target> {
     let priors = match &args.target_priors {
         TargetPriors::Pool => None,
-        TargetPriors::Uniform => Some(Priors::uniform(scorer.classes())),
+        TargetPriors::Uniform => Some(Priors::uniform(model.classes())),
         TargetPriors::Given(each) => {
-            let observed = each.of(scorer.observed(), "--target-priors")?;
+            let observed = each.of(model.observed(), "--target-priors")?;
             let priors = Priors::from_observed(&observed).with_context(|| {
-                let unknown = scorer.unknown();
+                let unknown = model.unknown();
                 format!("--target-priors: what is left of 1 is the share of `{unknown}`")
             })?;
             Some(priors)
         }
         TargetPriors::Estimate => {
-            let estimate = estimate(args, scorer, interrupted, bar)?;
+            let estimate = estimate(args, model, interrupted, bar)?;
             return Ok(Target {
                 priors: Some(estimate.found.priors.clone()),
                 estimate: Some(estimate),
             });
         }
     };
-    for (class, name) in scorer.names.iter().enumerate() {
+    for (class, name) in model.names().iter().enumerate() {
         let new = priors
             .as_ref()
             .map_or(0.0, |priors| priors.as_slice()[class]);
         anyhow::ensure!(
-            new == 0.0 || scorer.pool.as_slice()[class] > 0.0,
+            new == 0.0 || model.priors().as_slice()[class] > 0.0,
             "--target-priors {} gives `{name}` the share {new}, but the model was trained with a share of 0\nhint: train again with a share above 0",
             args.target_priors
         );
@@ -82,14 +82,14 @@ pub(super) fn target(
 /// Reads all rows once, keeps the probabilities of a sample, and finds the shares that make it likeliest.
 fn estimate(
     args: &Predict,
-    scorer: &Scorer,
+    model: &Classifier,
     interrupted: &AtomicBool,
     bar: &ProgressBar,
 ) -> anyhow::Result<Estimate> {
     bar.set_message("estimating priors");
-    let mut blocks = Blocks::open(&scorer.schema, args)?;
+    let mut blocks = Blocks::open(model.schema()?, args)?;
     let width = blocks.width();
-    let mut sample = Sample::new(scorer.names.len());
+    let mut sample = Sample::new(model.names().len());
     let mut rows = 0;
     while let Some(block) = blocks.next()? {
         stopped(interrupted)?;
@@ -104,15 +104,15 @@ fn estimate(
                 values.extend_from_slice(&block.values[row * width..(row + 1) * width]);
             }
             let place = Place {
-                file: &args.data,
+                file: Some(&args.data),
                 number: &|row| block.first_row + part[row] as u64 + 1,
             };
-            let scores = scorer.scores(&values, &place)?;
-            scorer.pool_probabilities(&scores)
+            let scores = model.part_scores(&values, &place)?;
+            Ok(model.probabilities(&scores)?)
         };
         let parts: Vec<anyhow::Result<Vec<f64>>> =
-            wanted.par_chunks(scorer.part_rows()).map(part).collect();
-        for (rows, probabilities) in wanted.chunks(scorer.part_rows()).zip(parts) {
+            wanted.par_chunks(model.part_rows()).map(part).collect();
+        for (rows, probabilities) in wanted.chunks(model.part_rows()).zip(parts) {
             let rows = rows.iter().map(|&row| block.first_row + row as u64);
             for (row, p) in rows.zip(probabilities?.chunks(sample.k)) {
                 sample.add(row, p);
@@ -121,7 +121,7 @@ fn estimate(
         bar.inc(block.n_rows as u64);
     }
     anyhow::ensure!(rows > 0, no_rows(args));
-    let mut shift = Shift::new(scorer.pool.clone());
+    let mut shift = Shift::new(model.priors().clone());
     while shift.stop().is_none() {
         stopped(interrupted)?;
         shift.add(&sample.probabilities)?;
@@ -134,13 +134,13 @@ fn estimate(
         sampled_rows: sample.marks.len(),
         found,
     };
-    estimate.tell(scorer, bar);
+    estimate.tell(model, bar);
     Ok(estimate)
 }
 
 impl Estimate {
-    fn tell(&self, scorer: &Scorer, bar: &ProgressBar) {
-        let shares = self.found.priors.as_slice().iter().zip(&scorer.names);
+    fn tell(&self, model: &Classifier, bar: &ProgressBar) {
+        let shares = self.found.priors.as_slice().iter().zip(model.names());
         let shares: Vec<String> = shares
             .map(|(share, name)| format!("{name}={share:.4}"))
             .collect();

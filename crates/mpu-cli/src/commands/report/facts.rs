@@ -4,11 +4,11 @@ use mpu_data::table::{ColumnKind, FeatureSchema};
 use mpu_models::ModelSpec;
 use mpu_report::run_report::Fact;
 
-use crate::run_folder::{Model, ModelCard, Summary};
+use mpu::{Classifier, ModelCard, RunSummary};
 
 /// Data, method, priors, epochs, seed, time.
-pub(super) fn of_run(model: &Model, summary: &Summary) -> Vec<Fact> {
-    let card = &model.card;
+pub(super) fn of_run(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
+    let card = model.card();
     let mut facts = vec![
         Fact::new("data", data(card)),
         Fact::new("method", card.method.slug()),
@@ -27,9 +27,9 @@ pub(super) fn of_run(model: &Model, summary: &Summary) -> Vec<Fact> {
 }
 
 /// Network, inputs, classes, weights.
-pub(super) fn of_model(model: &Model, summary: &Summary) -> Vec<Fact> {
-    let card = &model.card;
-    let trainable = model.params.trainable().len();
+pub(super) fn of_model(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
+    let card = model.card();
+    let trainable = model.model().trainable().len();
     let calibration = match &card.calibration {
         Some(c) => format!(
             "softmax(a f + b) with a = {:.3}, fitted to held-out rows",
@@ -79,7 +79,7 @@ pub(crate) fn priors_from(card: &ModelCard) -> String {
     }
 }
 
-fn epochs(summary: &Summary) -> String {
+fn epochs(summary: &RunSummary) -> String {
     if summary.last.epoch == summary.epochs {
         summary.epochs.to_string()
     } else {
@@ -90,14 +90,14 @@ fn epochs(summary: &Summary) -> String {
     }
 }
 
-fn learning_rate(summary: &Summary) -> String {
+fn learning_rate(summary: &RunSummary) -> String {
     match summary.sweep.len() {
         0 => summary.lr.to_string(),
         n => format!("{}, the best of {n} by estimates from PU rows", summary.lr),
     }
 }
 
-fn time(summary: &Summary) -> String {
+fn time(summary: &RunSummary) -> String {
     let seconds = summary.seconds;
     let time = if seconds < 120.0 {
         format!("{seconds:.1} s")

@@ -12,8 +12,7 @@ use crate::args::evaluate::RowsArgs;
 use crate::commands::evaluate::by_pu::ByPu;
 use crate::commands::evaluate::by_truth::ByTruth;
 use crate::commands::evaluate::rows::{self, Known, Scored};
-use crate::files;
-use crate::run_folder::{Model, ModelCard, Summary};
+use mpu::{Classifier, ModelCard, RunSummary};
 
 /// Why parts that need true labels are not there.
 const NO_TRUTH: &str = "they need rows with true labels, which can be named with --data";
@@ -30,7 +29,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    fn of(model: &Model, args: &RowsArgs) -> anyhow::Result<Self> {
+    fn of(model: &Classifier, args: &RowsArgs) -> anyhow::Result<Self> {
         let mut no_truth = NO_TRUTH.to_owned();
         let (mut truth, mut pu) = (None, rows::held_out(model)?);
         match &args.data {
@@ -54,7 +53,7 @@ impl Measured {
             let Known::Truths(truths) = &scored.known else {
                 anyhow::bail!("rows without true labels where they are needed");
             };
-            let card = &model.card;
+            let card = model.card();
             let calibration = card.calibration.as_ref();
             let found = ByTruth::new(&card.class_names, truths, &scored.scores, calibration)?;
             Ok((scored, found))
@@ -82,12 +81,10 @@ impl Measured {
 
 /// The report of one run.
 pub(super) fn run(path: &Path, args: &RowsArgs) -> anyhow::Result<RunReport> {
-    let model = Model::open(path)?;
+    let model = Classifier::load(path)?;
     let summary = summary(&model)?;
     let measured = Measured::of(&model, args)?;
-    let card = &model.card;
-    let config = model.folder.file("config.toml");
-    let config_toml = String::from_utf8_lossy(&files::read(&config)?).into_owned();
+    let card = model.card();
     let name = std::path::absolute(path)?;
     let name = name.file_name().unwrap_or_default().to_string_lossy();
     let truth = measured.truth.as_ref();
@@ -96,13 +93,13 @@ pub(super) fn run(path: &Path, args: &RowsArgs) -> anyhow::Result<RunReport> {
     let curve = judged.map(|scored| thresholds::curve(&model, scored));
     Ok(RunReport {
         name: name.into_owned(),
-        facts: facts(&model, &summary, &measured),
-        model: facts::of_model(&model, &summary),
+        facts: facts(&model, summary, &measured),
+        model: facts::of_model(&model, summary),
         warnings: warnings(&model, &measured),
-        measured_on: measured_on(&summary, &measured),
-        scores: parts::scores(&summary, &measured),
+        measured_on: measured_on(summary, &measured),
+        scores: parts::scores(summary, &measured),
         class_scores: parts::class_scores(&card.class_names, &measured),
-        curves: parts::curves(&model, &summary)?,
+        curves: parts::curves(&model, summary)?,
         answers: Part::or_missing(
             truth.map(|(scored, found)| Answers {
                 rows: scored.rows.clone(),
@@ -120,21 +117,19 @@ pub(super) fn run(path: &Path, args: &RowsArgs) -> anyhow::Result<RunReport> {
         priors: Part::Given(parts::priors(&model)),
         sensitivity: Part::or_missing(pu.map(|(_, found)| parts::sensitivity(found)), NO_PU),
         data_check: parts::data_check(&model)?,
-        config_toml,
+        config_toml: model.config().to_owned(),
     })
 }
 
-fn summary(model: &Model) -> anyhow::Result<Summary> {
-    let file = model.folder.file("summary.json");
-    let bytes = files::read(&file).with_context(|| {
-        let path = model.folder.path().display();
-        format!("the run is not finished\nhint: continue with `mpu-cli train --resume {path}`")
-    })?;
-    serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", file.display()))
+fn summary(model: &Classifier) -> anyhow::Result<&RunSummary> {
+    model.summary().with_context(|| {
+        let path = model.title();
+        format!("the run is not finished\nhint: continue it with `mpu-cli train --resume {path}`")
+    })
 }
 
-fn warnings(model: &Model, measured: &Measured) -> Vec<String> {
-    let card = &model.card;
+fn warnings(model: &Classifier, measured: &Measured) -> Vec<String> {
+    let card = model.card();
     let mut warnings = Vec::new();
     if let Some(mark) = &card.data_mark {
         warnings.push(format!("The data are not as published: {mark}."));
@@ -179,7 +174,7 @@ fn prior_warnings(card: &ModelCard) -> Vec<String> {
     warnings
 }
 
-fn facts(model: &Model, summary: &Summary, measured: &Measured) -> Vec<Fact> {
+fn facts(model: &Classifier, summary: &RunSummary, measured: &Measured) -> Vec<Fact> {
     let mut facts = facts::of_run(model, summary);
     let notes: Vec<&str> = measured
         .scored()
@@ -199,7 +194,7 @@ pub(super) fn sentence(phrase: &str) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-fn measured_on(summary: &Summary, measured: &Measured) -> String {
+fn measured_on(summary: &RunSummary, measured: &Measured) -> String {
     let mut parts = Vec::new();
     if let Some((scored, _)) = &measured.truth {
         parts.push(scored.rows.clone());

@@ -1,6 +1,5 @@
 //! The parts of a report: scores, curves, calibration, priors, data check.
 
-use anyhow::Context as _;
 use mpu_eval::PuJudgement;
 use mpu_eval::pu_metrics::Estimate;
 use mpu_eval::reliability::{Bin, calibration_error};
@@ -16,13 +15,13 @@ use super::fill::{Measured, NO_PU, sentence};
 use crate::commands::evaluate::by_pu::ByPu;
 use crate::commands::evaluate::by_truth::ClassFigures;
 use crate::commands::{check, prior};
-use crate::run_folder::{Model, Summary};
+use mpu::{Classifier, RunSummary};
 
 fn share(name: &str, basis: Basis, value: f64) -> Score {
     Score::new(name, ScoreKind::Share, basis, value)
 }
 
-pub(super) fn scores(summary: &Summary, measured: &Measured) -> Vec<Score> {
+pub(super) fn scores(summary: &RunSummary, measured: &Measured) -> Vec<Score> {
     let mut scores = Vec::new();
     let last = &summary.last;
     let by_truth = |name: &str, value: f64| share(name, Basis::TrueLabels, value);
@@ -110,17 +109,11 @@ pub(super) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<Cl
     Part::Given(names.iter().enumerate().map(score).collect())
 }
 
-pub(super) fn curves(model: &Model, summary: &Summary) -> anyhow::Result<Part<RunCurves>> {
-    let file = model.folder.file("metrics.csv");
-    if !file.exists() {
+pub(super) fn curves(model: &Classifier, summary: &RunSummary) -> anyhow::Result<Part<RunCurves>> {
+    let history = model.history();
+    if history.is_empty() {
         return Ok(Part::missing("the run's folder has no metrics.csv"));
     }
-    let damaged = || format!("{} is damaged", file.display());
-    let mut reader = csv::Reader::from_path(&file).with_context(damaged)?;
-    let history = reader
-        .deserialize()
-        .collect::<Result<Vec<EpochMetrics>, _>>();
-    let history = history.with_context(damaged)?;
     let value = |kind: CurveKind, metrics: &EpochMetrics| match kind {
         CurveKind::TrainRisk => Some(metrics.raw_risk),
         CurveKind::TrainRiskCorrected => Some(metrics.corrected_risk),
@@ -169,8 +162,8 @@ pub(super) fn reliability(names: &[String], measured: &Measured) -> Part<Reliabi
     })
 }
 
-pub(super) fn priors(model: &Model) -> PriorEstimates {
-    let card = &model.card;
+pub(super) fn priors(model: &Classifier) -> PriorEstimates {
+    let card = model.card();
     let used = card.priors.as_slice();
     let negative = PriorClass {
         class: card.class_names.last().cloned().unwrap_or_default(),
@@ -233,8 +226,8 @@ pub(super) fn sensitivity(found: &ByPu) -> PriorSensitivity {
     }
 }
 
-pub(super) fn data_check(model: &Model) -> anyhow::Result<Part<DataCheck>> {
-    let Some(check) = &model.card.check else {
+pub(super) fn data_check(model: &Classifier) -> anyhow::Result<Part<DataCheck>> {
+    let Some(check) = &model.card().check else {
         return Ok(Part::missing("the run used a benchmark, not your own data"));
     };
     let text = check::describe(check, None, Format::Table)?;

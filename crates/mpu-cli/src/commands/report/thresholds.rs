@@ -6,17 +6,17 @@ use mpu_eval::{Confusion, PuJudgement};
 use mpu_report::figures::{ThresholdPoint, Thresholds};
 
 use crate::commands::evaluate::rows::{Known, Scored};
-use crate::run_folder::Model;
+use mpu::Classifier;
 
 /// Steps of the threshold from 0 to 1.
 const STEPS: usize = 40;
 
 /// The curve over thresholds; none for a model without probabilities.
-pub(super) fn curve(model: &Model, scored: &Scored) -> anyhow::Result<Option<Thresholds>> {
-    let Some(calibration) = &model.card.calibration else {
+pub(super) fn curve(model: &Classifier, scored: &Scored) -> anyhow::Result<Option<Thresholds>> {
+    let Some(calibration) = &model.card().calibration else {
         return Ok(None);
     };
-    let k = model.card.class_names.len();
+    let k = model.card().class_names.len();
     let probabilities = calibration.probabilities(&scored.scores)?;
     let likeliest = probabilities
         .chunks(k)
@@ -29,7 +29,7 @@ pub(super) fn curve(model: &Model, scored: &Scored) -> anyhow::Result<Option<Thr
         let answered: Vec<bool> = likeliest.iter().map(|p| *p >= threshold).collect();
         points.push(match &scored.known {
             Known::Truths(truths) => by_truth(k, threshold, truths, &given, &answered)?,
-            Known::Pu(labels) => by_pu(&model.card.priors, threshold, labels, &given, &answered)?,
+            Known::Pu(labels) => by_pu(&model.card().priors, threshold, labels, &given, &answered)?,
         });
     }
     let estimated = match scored.known {

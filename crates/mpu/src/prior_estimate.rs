@@ -1,38 +1,55 @@
 //! Class priors from labelled rows and the pool alone: a cross-fitted detector, then `mpu-prior`.
 
-use std::sync::atomic::Ordering;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::Context as _;
 use mpu_data::{ClassCount, MpuLabel, Scaling, Seed, Shape};
 use mpu_models::{MlpSpec, ModelSpec, ResNetSpec};
 use mpu_prior::{EstimateOptions, EstimatorKind, Margins, PriorReport, Rows};
-use mpu_train::{Control, CrossFit, Problem, Sample};
+use mpu_train::{Control, CrossFit, Event, Sample};
 
-use crate::console::{Interrupted, bar, interrupts};
+use crate::error::{Context as _, Error, Result};
+use crate::prepared::Watcher;
 
-/// The default estimate of a problem's priors: what `auto` means.
-pub(crate) fn estimate(problem: &Problem, seed: Seed) -> anyhow::Result<PriorReport> {
-    let margins = margins(problem.train(), problem.classes(), seed)?;
+/// The default estimate of a sample's priors: what `auto` means.
+pub fn estimate_priors(
+    sample: &Sample,
+    classes: ClassCount,
+    seed: Seed,
+    observer: &mut impl Watcher,
+) -> Result<PriorReport> {
+    let _span = tracing::info_span!("prior").entered();
+    let margins = detector_margins(sample, classes, seed, observer)?;
     let options = EstimateOptions::default();
     let estimator = EstimatorKind::default().build();
     mpu_prior::estimate(&margins, estimator.as_ref(), &options, seed)
         .context("estimating the class priors")
 }
 
-/// Out-of-fold margins of a sample, with a progress bar.
-pub(crate) fn margins(sample: &Sample, classes: ClassCount, seed: Seed) -> anyhow::Result<Margins> {
+/// Margins of a sample's rows by detectors that did not see them: what every estimator of priors starts from.
+pub fn detector_margins(
+    sample: &Sample,
+    classes: ClassCount,
+    seed: Seed,
+    observer: &mut impl Watcher,
+) -> Result<Margins> {
     let n_rows = sample.labels.len();
     let fit = CrossFit::new(detector(sample.features.shape(), classes), n_rows, seed);
-    let bar = bar(fit.n_steps(n_rows) as u64, "steps");
-    bar.set_message("learning to tell labelled rows from the pool");
-    let interrupted = interrupts()?;
+    let (steps, done) = (fit.n_steps(n_rows), AtomicUsize::new(0));
+    // Folds are fitted on several threads: one of them at a time tells the observer.
+    let watched = Mutex::new((observer, None));
     let step = || {
-        bar.inc(1);
-        if interrupted.load(Ordering::SeqCst) {
-            Control::Stop
-        } else {
-            Control::Continue
-        }
+        let step = done.fetch_add(1, Ordering::Relaxed) + 1;
+        let Ok(mut watched) = watched.lock() else {
+            return Control::Stop;
+        };
+        let (observer, fault) = &mut *watched;
+        observer
+            .on(&Event::Detector { step, steps })
+            .unwrap_or_else(|error| {
+                fault.get_or_insert(error);
+                Control::Stop
+            })
     };
     // Features of one size, whatever the run that follows does with them.
     let mut scaled = sample.clone();
@@ -40,8 +57,11 @@ pub(crate) fn margins(sample: &Sample, classes: ClassCount, seed: Seed) -> anyho
     let scaler = Scaling::MinMax.fit(&scaled.features, &rows)?;
     scaler.apply(&mut scaled.features)?;
     let scored = fit.scores(&scaled, classes, &step)?;
-    bar.finish_and_clear();
-    let scored = scored.ok_or(Interrupted("while class priors were estimated"))?;
+    if let Ok((_, Some(fault))) = watched.into_inner() {
+        return Err(Error::Observer(fault.into()));
+    }
+    let scored =
+        scored.ok_or_else(|| Error::Stopped("while class priors were estimated".to_owned()))?;
     let width = classes.n_observed();
     let mut groups = vec![Rows::default(); classes.get()];
     for (row, label) in sample.labels.iter().enumerate() {

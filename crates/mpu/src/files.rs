@@ -3,25 +3,25 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use crate::error::{Context as _, Result, bail};
 
 /// Replaces a file by `bytes`, so that no reader and no crash ever sees half of it.
-pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     mpu_report::write_atomic(path, bytes).with_context(|| format!("writing {}", path.display()))
 }
 
 /// Reads a whole file.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("reading {}", path.display()))
 }
 
 /// Makes a folder that must not hold anything yet.
-pub(crate) fn new_folder(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn new_folder(path: &Path) -> Result<()> {
     if path.exists() {
         let mut entries =
             fs::read_dir(path).with_context(|| format!("looking into {}", path.display()))?;
         if entries.next().is_some() {
-            anyhow::bail!(
+            bail!(
                 "the folder {} holds files already\nhint: name another folder with --out, or continue a stopped run with --resume {}",
                 path.display(),
                 path.display()
@@ -32,7 +32,7 @@ pub(crate) fn new_folder(path: &Path) -> anyhow::Result<()> {
 }
 
 /// The first of `name`, `name-2`, `name-3`, … that does not exist in `folder`.
-pub(crate) fn free_name(folder: &Path, name: &str) -> PathBuf {
+pub fn free_name(folder: &Path, name: &str) -> PathBuf {
     let mut path = folder.join(name);
     let mut n = 2;
     while path.exists() {

@@ -1,4 +1,4 @@
-//! The list of methods: the only place where their slugs stand.
+//! The list of objectives: the only place where their slugs stand.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::correction::{Correction, Placement};
 use crate::error::{Error, Result};
 
-/// A way of estimating the risk, with its correction where it has one.
+/// What an [`Estimator`](crate::Estimator) evaluates: a way of estimating the risk, with its correction where it
+/// has one.
 ///
 /// With `μ_i` the mean of `L_i` over the labelled rows of class `i`, `ν_i` the mean of `L_k` over the
 /// same rows, `μ_u` the mean of `L_k` over the pool, and `g` the correction:
@@ -22,11 +23,11 @@ use crate::error::{Error, Result};
 /// | `area` | `μ_u + k/(k-1) Σ π_i μ_i`, the pool with the one-versus-rest loss |
 /// | `biased-super` | `Σ μ_i + μ_u` with the one-versus-rest loss: the pool taken as negative |
 /// | `mpu-ml` | mean of `-log P(s\|x)`, `s` the group a row was drawn from: case-control likelihood |
-/// | `csmpu-st` | `Σ ½π_i mean_i CE(e_i) + mean_u CE(v∘t)`, `t` soft targets of the pool: self-training |
+/// | `csmpu-st` | `Σ w π_i mean_i CE(e_i) + mean_u CE(v∘t)`, `t` soft targets of the pool, `w` the [share](crate::Estimator::LABELED_SHARE) learned from labelled rows, `v_i = 1-w`, `v_k = 1` |
 /// | `supervised` | cross-entropy on the true labels: an upper limit, never a competitor |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Method {
+pub enum Objective {
     /// The paper's method, Theorem 1 with the corrections of section V.
     Csmpu(Correction),
     /// The exact version of it, with no gap and for any surrogate.
@@ -41,14 +42,15 @@ pub enum Method {
     BiasedSuper,
     /// The case-control multinomial likelihood. Not in the paper.
     MpuMl,
-    /// Self-training on prior-matched targets of the pool. Not in the paper.
-    CsmpuSt,
+    /// Cross-entropy on labelled rows and on soft targets of the pool, which somebody must bring
+    /// ([`Groups::with_targets`](crate::Groups::with_targets)): what self-training minimises. Not in the paper.
+    SoftTargets,
     /// Cross-entropy on the true labels of all rows, hidden ones included.
     Supervised,
 }
 
-impl Method {
-    /// Every method.
+impl Objective {
+    /// Every objective.
     pub const ALL: [Self; 15] = [
         Self::Csmpu(Correction::Abs),
         Self::Csmpu(Correction::Nn),
@@ -63,7 +65,7 @@ impl Method {
         Self::Area,
         Self::BiasedSuper,
         Self::MpuMl,
-        Self::CsmpuSt,
+        Self::SoftTargets,
         Self::Supervised,
     ];
 
@@ -83,12 +85,12 @@ impl Method {
             Self::Area => "area",
             Self::BiasedSuper => "biased-super",
             Self::MpuMl => "mpu-ml",
-            Self::CsmpuSt => "csmpu-st",
+            Self::SoftTargets => "csmpu-st",
             Self::Supervised => "supervised",
         }
     }
 
-    /// The correction; [`Correction::Ure`] for methods that have none.
+    /// The correction; [`Correction::Ure`] for objectives that have none.
     pub fn correction(self) -> Correction {
         match self {
             Self::Csmpu(g) | Self::CsmpuExact(g) | Self::CsmpuRef(g) => g,
@@ -108,37 +110,47 @@ impl Method {
     /// Whether scores are logarithms of class probabilities up to a constant of the row, so that their
     /// softmax means something.
     pub fn scores_are_log_probabilities(self) -> bool {
-        matches!(self, Self::MpuMl | Self::CsmpuSt | Self::Supervised)
+        matches!(self, Self::MpuMl | Self::SoftTargets | Self::Supervised)
     }
 
-    /// Whether the method sees labels that a user of MPU learning does not have.
+    /// Whether the objective sees labels that a user of MPU learning does not have.
     pub fn uses_hidden_labels(self) -> bool {
         self == Self::Supervised
     }
+
+    /// Whether the objective needs a soft target for every row of the pool.
+    pub fn needs_targets(self) -> bool {
+        self == Self::SoftTargets
+    }
+
+    /// Whether mistakes may be weighted by a cost matrix. Only the exact risk is unbiased for any costs.
+    pub fn takes_costs(self) -> bool {
+        matches!(self, Self::CsmpuExact(_))
+    }
 }
 
-impl fmt::Display for Method {
+impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.slug())
     }
 }
 
-impl FromStr for Method {
+impl FromStr for Objective {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL
             .into_iter()
-            .find(|m| m.slug() == name)
+            .find(|o| o.slug() == name)
             .ok_or_else(|| Error::UnknownName {
-                what: "method",
+                what: "objective",
                 found: name.to_owned(),
                 allowed: Self::ALL.map(Self::slug).join(", "),
             })
     }
 }
 
-impl TryFrom<String> for Method {
+impl TryFrom<String> for Objective {
     type Error = Error;
 
     fn try_from(name: String) -> Result<Self> {
@@ -146,9 +158,9 @@ impl TryFrom<String> for Method {
     }
 }
 
-impl From<Method> for String {
-    fn from(method: Method) -> Self {
-        method.slug().to_owned()
+impl From<Objective> for String {
+    fn from(objective: Objective) -> Self {
+        objective.slug().to_owned()
     }
 }
 
@@ -160,14 +172,14 @@ mod tests {
 
     #[test]
     fn slugs_are_distinct_and_read_back() {
-        let slugs: BTreeSet<&str> = Method::ALL.iter().map(|m| m.slug()).collect();
-        assert_eq!(slugs.len(), Method::ALL.len());
-        for method in Method::ALL {
-            assert_eq!(method.slug().parse::<Method>().unwrap(), method);
-            let json = serde_json::to_string(&method).unwrap();
-            assert_eq!(serde_json::from_str::<Method>(&json).unwrap(), method);
+        let slugs: BTreeSet<&str> = Objective::ALL.iter().map(|o| o.slug()).collect();
+        assert_eq!(slugs.len(), Objective::ALL.len());
+        for objective in Objective::ALL {
+            assert_eq!(objective.slug().parse::<Objective>().unwrap(), objective);
+            let json = serde_json::to_string(&objective).unwrap();
+            assert_eq!(serde_json::from_str::<Objective>(&json).unwrap(), objective);
         }
-        let error = "csmpu".parse::<Method>().unwrap_err().to_string();
+        let error = "csmpu".parse::<Objective>().unwrap_err().to_string();
         assert!(
             error.contains("`csmpu`") && error.contains("csmpu-abs"),
             "{error}"
@@ -176,10 +188,10 @@ mod tests {
 
     #[test]
     fn only_the_oracle_sees_hidden_labels() {
-        let oracles: Vec<Method> = Method::ALL
+        let oracles: Vec<Objective> = Objective::ALL
             .into_iter()
-            .filter(|m| m.uses_hidden_labels())
+            .filter(|o| o.uses_hidden_labels())
             .collect();
-        assert_eq!(oracles, [Method::Supervised]);
+        assert_eq!(oracles, [Objective::Supervised]);
     }
 }

@@ -2,106 +2,125 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
+use crate::costs::NamedCosts;
+use crate::error::{Context as _, Result, bail, ensure};
+use crate::prepared::NEGATIVE;
 use mpu_data::split::{Protocol, Scenario};
-use mpu_data::{ClassCount, DatasetId, Scaling, Seed, Shape, SplitSpec};
+use mpu_data::{ClassCount, CostMatrix, DatasetId, Scaling, Seed, Shape, SplitSpec};
 use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, ResNetSpec};
-use mpu_risk::{Method, Placement};
-use mpu_train::{DeviceChoice, Keep, Selection, TrainSettings};
+use mpu_risk::Placement;
+use mpu_train::{DeviceChoice, Keep, Method, Selection, TrainSettings};
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides the outcome of a run on rows that `D` describes: a benchmark
-/// ([`DataConfig`]), or a file of the user's own ([`OwnData`](crate::own::OwnData)). Unknown keys are refused.
+/// ([`BenchmarkData`]), or a file of the user's own ([`TableData`](crate::TableData)). Unknown keys are refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[serde(bound(deserialize = "D: Deserialize<'de> + Default"))]
-pub(crate) struct RunConfig<D = DataConfig> {
+pub struct RunConfig<D = BenchmarkData> {
     /// The method's slug.
-    pub(crate) method: Method,
+    pub method: Method,
     /// Where the correction is placed; the method's own place if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) placement: Option<Placement>,
+    pub placement: Option<Placement>,
     /// The seed of initial weights and shuffling.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// `cpu`, `cuda`, `cuda:N`, `metal` or `auto`.
-    pub(crate) device: DeviceChoice,
-    pub(crate) data: D,
-    pub(crate) loss: Loss,
+    pub device: DeviceChoice,
+    /// What it trains on.
+    pub data: D,
+    /// The binary loss, for methods that use one.
+    pub loss: Loss,
+    /// What mistakes cost, by name: the truth, then the answer. All cost the same if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<ModelConfig>,
-    pub(crate) train: TrainSettings,
+    pub costs: Option<NamedCosts>,
+    /// The architecture; chosen by the data if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) sweep: Option<SweepConfig>,
+    pub model: Option<ModelConfig>,
+    /// The settings of the training loop.
+    pub train: TrainSettings,
+    /// Learning rates to choose from, in place of `train.lr`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepConfig>,
 }
 
-/// What the run trains on.
+/// A benchmark, and how it is made into labelled rows and a pool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct DataConfig {
+pub struct BenchmarkData {
     /// The dataset's slug.
-    pub(crate) dataset: DatasetId,
+    pub dataset: DatasetId,
     /// For waveform1: how many rows to generate; without it the published file is used where it is
     /// here, and else as many rows as it has are generated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) generated_rows: Option<usize>,
+    pub generated_rows: Option<usize>,
     /// The number of classes, the negative one included.
-    pub(crate) classes: ClassCount,
+    pub classes: ClassCount,
     /// The share of negatives in the pool.
-    pub(crate) prior: f64,
-    pub(crate) protocol: Protocol,
-    pub(crate) scenario: Scenario,
+    pub prior: f64,
+    /// How rows are chosen to be labelled.
+    pub protocol: Protocol,
+    /// Whether labelled rows and pool are drawn together or apart.
+    pub scenario: Scenario,
     /// The share of each observed class that goes unlabelled, where the protocol leaves it free.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) unlabeled_fraction: Option<f64>,
+    pub unlabeled_fraction: Option<f64>,
     /// The share held out of every group for validation.
-    pub(crate) validation_share: f64,
+    pub validation_share: f64,
     /// The seed of the split, apart from the run's: runs with other seeds share their data.
-    pub(crate) split_seed: u64,
+    pub split_seed: u64,
     /// What is added to the pool's priors before they are handed to the estimator, for all `k` classes: wrong
     /// priors on purpose. Sums to zero.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) prior_shift: Option<Vec<f64>>,
+    pub prior_shift: Option<Vec<f64>>,
     /// `auto`: hand the estimator priors estimated from labelled rows and pool alone, in place of the
     /// pool's own, which a user would not know.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) priors: Option<Auto>,
+    pub priors: Option<Auto>,
     /// Keep at most so many training rows and as many test rows, the first of each class in
     /// proportion: for quick trials, and marked in every result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_rows: Option<usize>,
+    pub max_rows: Option<usize>,
     /// How features are scaled; the paper's way for the dataset if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) scaling: Option<Scaling>,
+    pub scaling: Option<Scaling>,
 }
 
 /// The word `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Auto {
+pub enum Auto {
+    /// Find it out.
     Auto,
 }
 
 /// The architecture, without what the data decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum ModelConfig {
+pub enum ModelConfig {
     /// A multi-layer perceptron with these hidden widths.
-    Mlp { hidden: Vec<usize> },
+    Mlp {
+        /// The widths, from the input on.
+        hidden: Vec<usize>,
+    },
     /// A residual network of depth 6n+2.
     #[serde(rename = "resnet")]
-    ResNet { depth: usize },
+    ResNet {
+        /// Layers with weights.
+        depth: usize,
+    },
 }
 
 /// A sweep over learning rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct SweepConfig {
+pub struct SweepConfig {
     /// The learning rates tried.
-    pub(crate) lrs: Vec<f64>,
+    pub lrs: Vec<f64>,
     /// By what the best is chosen.
     #[serde(default)]
-    pub(crate) select: Selection,
+    pub select: Selection,
 }
 
 impl<D: Default> Default for RunConfig<D> {
@@ -114,6 +133,7 @@ impl<D: Default> Default for RunConfig<D> {
             device: DeviceChoice::Cpu,
             data: D::default(),
             loss: Loss::default(),
+            costs: None,
             model: None,
             train: TrainSettings::default(),
             sweep: None,
@@ -121,7 +141,7 @@ impl<D: Default> Default for RunConfig<D> {
     }
 }
 
-impl Default for DataConfig {
+impl Default for BenchmarkData {
     fn default() -> Self {
         Self {
             dataset: DatasetId::Waveform1,
@@ -144,7 +164,7 @@ impl Default for DataConfig {
 impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
     /// The configuration of a file (or the default), with `overrides` (`a.b=value`) laid over it, not yet
     /// completed.
-    pub(crate) fn read(file: Option<&Path>, overrides: &[String]) -> anyhow::Result<Self> {
+    pub fn read(file: Option<&Path>, overrides: &[String]) -> Result<Self> {
         let (table, name) = read_table(file)?;
         if let Some(path) = file {
             // Parsed as written first, so that a fault is shown with its line and column.
@@ -159,29 +179,22 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
     }
 
     /// Fills in what the method decides and checks every range that needs no data.
-    pub(crate) fn check(&mut self, validation_share: f64) -> anyhow::Result<()> {
+    pub(crate) fn check(&mut self, validation_share: f64) -> Result<()> {
         self.placement
             .get_or_insert(self.method.default_placement());
-        if self.method == Method::CsmpuSt {
-            self.train.self_training.get_or_insert_default();
-        } else if self.train.self_training.is_some() {
-            anyhow::bail!(
-                "train.self-training goes with method csmpu-st, but the method is {}",
-                self.method
-            );
-        }
+        self.method.complete(&mut self.train)?;
         if self.train.keep == Keep::BestRisk && validation_share == 0.0 {
-            anyhow::bail!(
+            bail!(
                 "train.keep = best-risk chooses by held-out rows: data.validation-share must be above 0\nhint: --set data.validation-share=0.1"
             );
         }
         if let Some(sweep) = &self.sweep {
-            anyhow::ensure!(
+            ensure!(
                 !sweep.lrs.is_empty(),
                 "sweep.lrs is empty: at least 1 rate is needed"
             );
             if sweep.select != Selection::Oracle {
-                anyhow::ensure!(
+                ensure!(
                     validation_share > 0.0,
                     "a sweep chooses by held-out rows: data.validation-share must be above 0\nhint: --set data.validation-share=0.1"
                 );
@@ -192,7 +205,7 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
     }
 
     /// The architecture for rows of a shape and so many outputs.
-    pub(crate) fn architecture(&self, shape: Shape, outputs: usize) -> anyhow::Result<ModelSpec> {
+    pub fn architecture(&self, shape: Shape, outputs: usize) -> Result<ModelSpec> {
         let spec = match (self.model.as_ref(), shape) {
             (
                 Some(ModelConfig::ResNet { depth }),
@@ -208,7 +221,7 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
                 depth: *depth,
                 outputs,
             }),
-            (Some(ModelConfig::ResNet { .. }), Shape::Vector(_)) => anyhow::bail!(
+            (Some(ModelConfig::ResNet { .. }), Shape::Vector(_)) => bail!(
                 "model.kind is resnet, but rows are vectors of {} numbers\nhint: use kind = \"mlp\"",
                 shape.len()
             ),
@@ -226,14 +239,20 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
         Ok(spec)
     }
 
+    /// The costs of mistakes among classes of these names, if any are given.
+    pub(crate) fn cost_matrix(&self, names: &[String]) -> Result<Option<CostMatrix>> {
+        let costs = self.costs.as_ref().map(|costs| costs.matrix(names));
+        costs.transpose().context("costs")
+    }
+
     /// The configuration as a file.
-    pub(crate) fn to_toml(&self) -> anyhow::Result<String> {
+    pub fn to_toml(&self) -> Result<String> {
         toml::to_string(self).context("writing the configuration")
     }
 }
 
 /// The table of a configuration file, empty without one, and what to call it.
-pub(crate) fn read_table(file: Option<&Path>) -> anyhow::Result<(toml::Table, String)> {
+pub(crate) fn read_table(file: Option<&Path>) -> Result<(toml::Table, String)> {
     let Some(path) = file else {
         return Ok((toml::Table::new(), "the default configuration".to_owned()));
     };
@@ -243,18 +262,15 @@ pub(crate) fn read_table(file: Option<&Path>) -> anyhow::Result<(toml::Table, St
     Ok((table, name))
 }
 
-/// Whether a configuration is about a file of the user's own.
-pub(crate) fn is_own(file: Option<&Path>) -> anyhow::Result<bool> {
+/// Whether a configuration file is about a table of the user's own, not a benchmark.
+pub fn is_about_a_table(file: Option<&Path>) -> Result<bool> {
     let (table, _) = read_table(file)?;
     let data = table.get("data").and_then(toml::Value::as_table);
     Ok(data.is_some_and(|data| data.contains_key("file")))
 }
 
 /// A table with assignments (`a.b=value`) laid over it.
-pub(crate) fn overridden(
-    mut table: toml::Table,
-    overrides: &[String],
-) -> anyhow::Result<toml::Table> {
+pub(crate) fn overridden(mut table: toml::Table, overrides: &[String]) -> Result<toml::Table> {
     for assignment in overrides {
         assign(&mut table, assignment)?;
     }
@@ -264,17 +280,17 @@ pub(crate) fn overridden(
 impl RunConfig {
     /// The configuration of a file (or the default), with `overrides` laid over it, defaults filled in
     /// and every range checked.
-    pub(crate) fn resolve(file: Option<&Path>, overrides: &[String]) -> anyhow::Result<Self> {
+    pub fn resolve(file: Option<&Path>, overrides: &[String]) -> Result<Self> {
         Self::read(file, overrides)?.completed()
     }
 
     /// The configuration of a parsed file, completed and checked.
-    pub(crate) fn of_table(table: toml::Table) -> anyhow::Result<Self> {
+    pub fn of_table(table: toml::Table) -> Result<Self> {
         table.try_into::<Self>()?.completed()
     }
 
     /// Fills in what is not given and checks every range.
-    pub(crate) fn completed(mut self) -> anyhow::Result<Self> {
+    pub fn completed(mut self) -> Result<Self> {
         let card = self.data.dataset.card();
         self.data.scaling.get_or_insert(card.scaling);
         self.model.get_or_insert_with(|| match card.shape {
@@ -286,11 +302,11 @@ impl RunConfig {
         self.check(self.data.validation_share)?;
         if let Some(shift) = &self.data.prior_shift {
             let (found, needed) = (shift.len(), self.data.classes.get());
-            anyhow::ensure!(
+            ensure!(
                 found == needed,
                 "data.prior-shift has {found} entries: one for each of the {needed} classes is needed"
             );
-            anyhow::ensure!(
+            ensure!(
                 self.data.priors.is_none(),
                 "data.prior-shift moves the pool's own priors: it does not go with data.priors"
             );
@@ -300,7 +316,7 @@ impl RunConfig {
     }
 
     /// The split asked for.
-    pub(crate) fn split_spec(&self) -> SplitSpec {
+    pub fn split_spec(&self) -> SplitSpec {
         SplitSpec {
             protocol: self.data.protocol,
             scenario: self.data.scenario,
@@ -313,12 +329,20 @@ impl RunConfig {
     }
 
     /// The architecture for the dataset's shape and classes.
-    pub(crate) fn model_spec(&self) -> anyhow::Result<ModelSpec> {
+    pub fn model_spec(&self) -> Result<ModelSpec> {
         self.architecture(self.data.dataset.card().shape, self.data.classes.get())
     }
 
+    /// Names of the observed classes, then of the negative one.
+    pub fn class_names(&self) -> Vec<String> {
+        let all = self.data.dataset.card().class_names;
+        let observed = all.iter().take(self.data.classes.n_observed());
+        let names = observed.map(|&name| name.to_owned());
+        names.chain([NEGATIVE.to_owned()]).collect()
+    }
+
     /// A name for the run's folder.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!(
             "{}-k{}-pi{}-{}-s{}",
             self.data.dataset.slug(),
@@ -331,9 +355,9 @@ impl RunConfig {
 }
 
 /// Lays `a.b=value` over a table. A value that is no TOML is taken as a word.
-fn assign(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
+fn assign(table: &mut toml::Table, assignment: &str) -> Result<()> {
     let Some((path, text)) = assignment.split_once('=') else {
-        anyhow::bail!("`{assignment}` is not an assignment: write KEY=VALUE, such as train.epochs=20");
+        bail!("`{assignment}` is not an assignment: write KEY=VALUE, such as train.epochs=20");
     };
     let parsed = toml::from_str::<toml::Table>(&format!("value = {text}"));
     let value = parsed.ok().and_then(|mut table| table.remove("value"));
@@ -347,7 +371,7 @@ fn assign(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
             .or_insert_with(|| toml::Value::Table(toml::Table::new()));
         place = match entry {
             toml::Value::Table(inner) => inner,
-            _ => anyhow::bail!("`{path}`: {key} is not a table"),
+            _ => bail!("`{path}`: {key} is not a table"),
         };
     }
     place.insert(last.to_owned(), value);
@@ -358,7 +382,7 @@ fn assign(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
 mod tests {
     use super::*;
 
-    fn resolve(overrides: &[&str]) -> anyhow::Result<RunConfig> {
+    fn resolve(overrides: &[&str]) -> Result<RunConfig> {
         let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
         RunConfig::resolve(None, &overrides)
     }

@@ -1,9 +1,9 @@
-//! The user's own table or images, made into a problem to train on.
+//! A table of the user's own, made into a problem to train on.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use mpu_data::source::content::sha256;
 use mpu_data::split::draw::shuffle;
 use mpu_data::table::{
@@ -12,79 +12,91 @@ use mpu_data::table::{
 };
 use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
-use mpu_risk::Method;
-use mpu_train::{Batching, Judged, Problem, Sample, Schedule};
+use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Auto, ModelConfig, RunConfig};
-use crate::priors;
-use crate::training::{Facts, NEGATIVE, Prepared};
+use crate::config::{Auto, ModelConfig, RunConfig, overridden, read_table as read_config};
+use crate::error::{Context as _, Result, bail, ensure};
+use crate::prepared::{DataFacts, NEGATIVE, Prepared, Watcher};
+use crate::prior_estimate::estimate_priors;
 
-/// A run on the user's own rows.
-pub(crate) type OwnConfig = RunConfig<OwnData>;
+/// The configuration of a run on the user's own rows.
+pub type TableConfig = RunConfig<TableData>;
 
 /// The fewest labelled rows of a class: some train, some are held out, some are scored out of fold.
 const FEWEST: usize = 6;
 
-/// Steps of an epoch at the least, and of all epochs together about, if 40 to 100 of them can give it.
-pub(crate) const MIN_STEPS: usize = 5;
+/// Steps of an epoch at the least.
+pub const MIN_STEPS: usize = 5;
+/// Steps of all epochs together, about, if 40 to 100 of them can give it.
 const ALL_STEPS: usize = 1500;
 
-/// What the run trains on.
+/// A table or folder of images of the user's own, how it is to be understood, and what is known of its pool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct OwnData {
+pub struct TableData {
     /// The table, or a folder of images.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// A table with true labels to judge by.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) test: Option<PathBuf>,
+    pub test: Option<PathBuf>,
+    /// The format; by the file's name if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) input_format: Option<InputFormat>,
+    pub input_format: Option<InputFormat>,
+    /// The column with the labels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) label_column: Option<String>,
+    pub label_column: Option<String>,
+    /// A column that identifies rows and is no feature.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) id_column: Option<String>,
+    pub id_column: Option<String>,
+    /// Columns that are no features.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) exclude: Vec<String>,
+    pub exclude: Vec<String>,
+    /// Columns that are categories even if they look like numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) categorical: Vec<String>,
+    pub categorical: Vec<String>,
     /// What to do with missing values; unlike in the library, they are filled in unless told otherwise.
-    pub(crate) missing: Missing,
+    pub missing: Missing,
+    /// How unlabelled rows are marked; found out if not given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) unlabeled_marker: Vec<String>,
+    pub unlabeled_marker: Vec<String>,
+    /// A second table with the same columns: the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) unlabeled: Option<PathBuf>,
+    pub unlabeled: Option<PathBuf>,
+    /// A list of labelled rows among the rows of the table, joined by `key`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) positives: Option<PathBuf>,
+    pub positives: Option<PathBuf>,
+    /// The column that joins `positives`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) key: Option<String>,
+    pub key: Option<String>,
+    /// The column of `positives` that holds class names.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) positives_class: Option<String>,
+    pub positives_class: Option<String>,
+    /// The labels of an .npy array, as an array of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) labels: Option<PathBuf>,
+    pub labels: Option<PathBuf>,
     /// The share of every group that is held out for calibration and checks.
-    pub(crate) validation_share: f64,
+    pub validation_share: f64,
     /// The seed of what is held out.
-    pub(crate) split_seed: u64,
+    pub split_seed: u64,
     /// How features are scaled: pixels by 255, columns to mean 0 and deviation 1 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) scaling: Option<Scaling>,
+    pub scaling: Option<Scaling>,
     /// `auto`, or the share of each observed class in the pool.
-    pub(crate) priors: OwnPriors,
+    pub priors: TablePriors,
 }
 
 /// Where priors come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum OwnPriors {
+pub enum TablePriors {
     /// They are estimated.
     Estimated(Auto),
     /// The user knows them.
     Given(BTreeMap<String, f64>),
 }
 
-impl Default for OwnData {
+impl Default for TableData {
     fn default() -> Self {
         Self {
             file: PathBuf::new(),
@@ -104,14 +116,14 @@ impl Default for OwnData {
             validation_share: 0.2,
             split_seed: 42,
             scaling: None,
-            priors: OwnPriors::Estimated(Auto::Auto),
+            priors: TablePriors::Estimated(Auto::Auto),
         }
     }
 }
 
-impl OwnData {
+impl TableData {
     /// How the table is to be understood.
-    pub(crate) fn options(&self) -> anyhow::Result<TableOptions> {
+    pub fn options(&self) -> Result<TableOptions> {
         let positives = match (&self.positives, &self.key) {
             (Some(file), Some(key)) => Some(Positives {
                 input: TableInput::file(file),
@@ -119,9 +131,7 @@ impl OwnData {
                 class_column: self.positives_class.clone(),
             }),
             (None, None) => None,
-            _ => anyhow::bail!(
-                "--positives and --key go together: the list, and the column that joins it"
-            ),
+            _ => bail!("--positives and --key go together: the list, and the column that joins it"),
         };
         let convention = match self.unlabeled_marker.as_slice() {
             [] => LabelConvention::Auto,
@@ -144,8 +154,14 @@ impl OwnData {
         })
     }
 
+    /// Reads and understands the table.
+    pub fn read(&self) -> Result<MpuTable> {
+        let _span = tracing::info_span!("load").entered();
+        Ok(read_table(TableInput::file(&self.file), &self.options()?)?)
+    }
+
     /// Paths that hold wherever the program is started.
-    fn absolute(&mut self) -> anyhow::Result<()> {
+    fn absolute(&mut self) -> Result<()> {
         let parts = [
             &mut self.test,
             &mut self.unlabeled,
@@ -160,84 +176,137 @@ impl OwnData {
     }
 
     /// The file's name, for folders and reports.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let name = self.file.file_stem().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 }
 
 /// The user's rows, and the configuration with every default that depends on them.
-pub(crate) struct OwnRows {
-    pub(crate) table: MpuTable,
-    pub(crate) config: OwnConfig,
+pub struct TableRows<'a> {
+    /// The rows.
+    pub table: Cow<'a, MpuTable>,
+    /// How they are trained on.
+    pub config: TableConfig,
 }
 
-impl OwnRows {
+/// Which settings the user gave; the others follow the rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Given {
+    pub(crate) method: bool,
+    pub(crate) batch: bool,
+    pub(crate) batching: bool,
+    pub(crate) epochs: bool,
+    pub(crate) schedule: bool,
+}
+
+impl Given {
+    /// Everything is given.
+    pub(crate) const ALL: Self = Self {
+        method: true,
+        batch: true,
+        batching: true,
+        epochs: true,
+        schedule: true,
+    };
+
+    /// What a parsed configuration says.
+    fn of(table: &toml::Table) -> Self {
+        let train = table.get("train").and_then(toml::Value::as_table);
+        let in_train = |key: &str| train.is_some_and(|train| train.contains_key(key));
+        Self {
+            method: table.contains_key("method"),
+            batch: in_train("batch-size") || in_train("min-steps"),
+            batching: in_train("batching"),
+            epochs: in_train("epochs"),
+            schedule: in_train("schedule"),
+        }
+    }
+}
+
+impl TableRows<'static> {
     /// Reads the table of a configuration and fills in what is not given.
-    pub(crate) fn read(file: Option<&Path>, overrides: &[String]) -> anyhow::Result<Self> {
-        let mut config = OwnConfig::read(file, overrides)?;
-        anyhow::ensure!(
+    pub fn read(file: Option<&Path>, overrides: &[String]) -> Result<Self> {
+        let mut config = TableConfig::read(file, overrides)?;
+        ensure!(
             !config.data.file.as_os_str().is_empty(),
             "data.file is missing: name the table or the folder of images with --data"
         );
         config.data.absolute()?;
-        let options = config.data.options()?;
-        let table = read_table(TableInput::file(&config.data.file), &options)?;
+        let table = config.data.read()?;
+        let given = Given::of(&overridden(read_config(file)?.0, overrides)?);
+        TableRows::new(Cow::Owned(table), config, given)
+    }
+}
+
+impl<'a> TableRows<'a> {
+    /// Takes rows as they are and fills in what is not given.
+    pub(crate) fn new(
+        table: Cow<'a, MpuTable>,
+        mut config: TableConfig,
+        given: Given,
+    ) -> Result<Self> {
+        let place = if config.data.file.as_os_str().is_empty() {
+            "the table".into()
+        } else {
+            config.data.file.display().to_string()
+        };
         for class in &table.check.classes {
             let found = class.labeled;
-            anyhow::ensure!(
+            ensure!(
                 found >= FEWEST as u64,
-                "{}: class `{}` has {found} labelled rows: at least {FEWEST} are needed\nhint: label more rows of it, or take it out of the file: its rows are then found as part of the pool",
-                config.data.file.display(),
+                "{place}: class `{}` has {found} labelled rows: at least {FEWEST} are needed\nhint: label more rows of it, or take it out of the file: its rows are then found as part of the pool",
                 class.name
             );
         }
-        anyhow::ensure!(
+        ensure!(
             table.check.unlabeled >= 20,
-            "{}: {} unlabelled rows: at least 20 are needed\nhint: leave the label of more rows blank, or give the pool as a separate file with --unlabeled",
-            config.data.file.display(),
+            "{place}: {} unlabelled rows: at least 20 are needed\nhint: leave the label of more rows blank, or give the pool as a file of its own with --unlabeled",
             table.check.unlabeled
         );
         let columns = &table.check.columns;
-        anyhow::ensure!(
+        ensure!(
             columns.is_empty() || columns.iter().any(|column| !column.constant),
-            "{}: every column is constant: no row can be told from another\nhint: check the separator and which columns are left out",
-            config.data.file.display()
+            "{place}: every column is constant: no row can be told from another\nhint: check the separator and which columns are left out"
         );
-        let (given, _) = crate::config::read_table(file)?;
-        let given = crate::config::overridden(given, overrides)?;
-        config.complete(&table, &given)?;
+        config.complete(&table, given)?;
         Ok(Self { table, config })
     }
 
+    /// Names of the observed classes, then of the negative one.
+    pub fn class_names(&self) -> Vec<String> {
+        let mut names = self.table.class_names.clone();
+        names.push(NEGATIVE.to_owned());
+        names
+    }
+
     /// The problem: rows held out, features scaled, priors estimated if they are not given.
-    pub(crate) fn prepare(&self) -> anyhow::Result<Prepared> {
+    pub fn prepare(&self, observer: &mut impl Watcher) -> Result<Prepared> {
+        let _span = tracing::info_span!("prepare").entered();
         let (table, config) = (&self.table, &self.config);
         let classes = table.classes()?;
         let (train, held) = self.draw();
         let scaling = config.data.scaling.unwrap_or_default();
         let scaler = scaling.fit(&table.features, &train)?;
-        let take = |features: &Features, rows: &[usize]| -> anyhow::Result<Features> {
+        let take = |features: &Features, rows: &[usize]| -> Result<Features> {
             let mut selected = features.select(rows);
             scaler.apply(&mut selected)?;
             Ok(selected)
         };
-        let sample = |rows: &[usize]| -> anyhow::Result<Sample> {
+        let sample = |rows: &[usize]| -> Result<Sample> {
             let labels = rows.iter().map(|&row| table.labels[row]).collect();
             let features = take(&table.features, rows)?;
             Ok(Sample { features, labels })
         };
         let train_sample = sample(&train)?;
         let (priors, estimated) = match &config.data.priors {
-            OwnPriors::Given(given) => (self.given_priors(given)?, None),
-            OwnPriors::Estimated(Auto::Auto) => {
-                let problem = Problem::new(Priors::uniform(classes), train_sample.clone())?;
-                let report = priors::estimate(&problem, Seed(config.seed))?;
+            TablePriors::Given(given) => (self.given_priors(given)?, None),
+            TablePriors::Estimated(Auto::Auto) => {
+                let report = estimate_priors(&train_sample, classes, Seed(config.seed), observer)?;
                 (report.priors()?, Some(report))
             }
         };
-        let mut problem =
-            Problem::new(priors.clone(), train_sample)?.with_validation(sample(&held)?)?;
+        let mut problem = Problem::new(classes, train_sample)?.with_validation(sample(&held)?)?;
         if let Some(test) = &config.data.test {
             let input = TableInput::file(test);
             let options = EncodeOptions::default();
@@ -249,12 +318,12 @@ impl OwnRows {
                 classes: judged.classes,
             })?;
         }
-        let mut names = table.class_names.clone();
-        names.push(NEGATIVE.to_owned());
+        let names = self.class_names();
         let digest: Vec<String> = held.iter().map(usize::to_string).collect();
         Ok(Prepared {
             model: config.architecture(table.features.shape(), classes.get())?,
-            facts: Facts {
+            costs: config.cost_matrix(&names)?,
+            facts: DataFacts {
                 dataset: config.data.name(),
                 class_names: names,
                 split_digest: sha256(digest.join(" ").as_bytes()),
@@ -267,11 +336,12 @@ impl OwnRows {
             problem,
             scaler,
             priors,
+            true_priors: None,
         })
     }
 
     /// All rows, scaled: for estimates that hold rows out by themselves.
-    pub(crate) fn all(&self) -> anyhow::Result<Sample> {
+    pub fn all(&self) -> Result<Sample> {
         let mut features = self.table.features.clone();
         let rows: Vec<usize> = (0..features.n_rows()).collect();
         let scaling = self.config.data.scaling.unwrap_or_default();
@@ -307,10 +377,10 @@ impl OwnRows {
     }
 
     /// The user's priors, in the order of classes.
-    fn given_priors(&self, given: &BTreeMap<String, f64>) -> anyhow::Result<Priors> {
+    fn given_priors(&self, given: &BTreeMap<String, f64>) -> Result<Priors> {
         let names = &self.table.class_names;
         if let Some(unknown) = given.keys().find(|name| !names.contains(name)) {
-            anyhow::bail!(
+            bail!(
                 "data.priors names `{unknown}`, which is not a class of the data; the classes are {}",
                 names.join(", ")
             );
@@ -322,28 +392,20 @@ impl OwnRows {
                 )
             })
         };
-        let observed = names.iter().map(of).collect::<anyhow::Result<Vec<f64>>>()?;
+        let observed = names.iter().map(of).collect::<Result<Vec<f64>>>()?;
         Priors::from_observed(&observed).context("data.priors")
     }
 }
 
-impl OwnConfig {
+impl TableConfig {
     /// Fills in what depends on the rows, where the user's file and flags (`given`) say nothing.
-    fn complete(&mut self, table: &MpuTable, given: &toml::Table) -> anyhow::Result<()> {
+    fn complete(&mut self, table: &MpuTable, given: Given) -> Result<()> {
         let share = self.data.validation_share;
-        anyhow::ensure!(
+        ensure!(
             share > 0.0 && share <= 0.5,
             "data.validation-share is {share}: it must be above 0 and at most 0.5"
         );
-        let is_given = |path: &[&str]| {
-            let (last, folders) = path.split_last().map_or(("", path), |(l, f)| (*l, f));
-            let mut place = Some(given);
-            for key in folders {
-                place = place.and_then(|table| table.get(*key)?.as_table());
-            }
-            place.is_some_and(|table| table.contains_key(last))
-        };
-        if !is_given(&["method"]) {
+        if !given.method {
             self.method = Method::CsmpuSt;
         }
         let shape = table.features.shape();
@@ -362,24 +424,24 @@ impl OwnConfig {
                 },
             },
         });
-        if !is_given(&["train", "batch-size"]) && !is_given(&["train", "min-steps"]) {
+        if !given.batch {
             self.train.min_steps = MIN_STEPS;
         }
-        if !is_given(&["train", "batching"]) {
+        if !given.batching {
             self.train.batching = Batching::Stratified;
         }
-        if !is_given(&["train", "epochs"]) {
+        if !given.epochs {
             let steps = n_rows.div_ceil(self.train.batch_of(n_rows)).max(1);
             self.train.epochs = ALL_STEPS.div_ceil(steps).clamp(40, 100);
         }
-        if !is_given(&["train", "schedule"]) {
+        if !given.schedule {
             self.train.schedule = Schedule::Cosine;
         }
         self.check(share)
     }
 
     /// A name for the run's folder.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{}-{}-s{}", self.data.name(), self.method, self.seed)
     }
 }

@@ -1,128 +1,12 @@
-//! Self-training on targets of the pool that agree with its class priors.
+//! Targets of the pool that agree with its class priors, and the signs that they lead nowhere.
 
 use std::fmt;
 
 use mpu_data::Priors;
 #[cfg(doc)]
 use mpu_risk::PoolSurprise;
-use mpu_risk::{Estimator, Method};
-use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-
-/// The constants of `csmpu-st`, each with its reason.
-///
-/// 1. For [`warm_up_epochs`](Self::warm_up_epochs) the [`warm_up`](Self::warm_up) objective is minimised.
-/// 2. Then, after every epoch, the pool is scored, Sinkhorn scaling turns the model's probabilities into
-///    targets whose mean is the priors, and an exponential average of them is kept for each row. The next
-///    epoch minimises cross-entropy on labelled rows and on these targets.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct SelfTraining {
-    /// What is minimised first: a method that needs no targets. The likelihood, because its
-    /// probabilities are calibrated as they are.
-    pub warm_up: Method,
-    /// Epochs of it: enough to rank rows, too few to learn the pool by heart.
-    pub warm_up_epochs: usize,
-    /// The share of the old target that stays, in `[0, 1)`. At 0.9 a row changes its target over about
-    /// ten epochs, so that one bad epoch moves nothing for good.
-    pub momentum: f64,
-    /// Self-training has failed when the mean probabilities of the pool, before they are matched to the
-    /// priors, have gone this share of the way from the priors to one answer for all rows, in `(0, 1]`. In
-    /// development the largest share seen was 0.15 at the most, priors wrong by 30 % included. The warm-up
-    /// model is used then.
-    pub collapse_distance: f64,
-    /// And when the model keeps less than this share of what the warm-up model took away of the pool's surprise
-    /// under the priors alone ([`PoolSurprise::gain`], in `[0, 1)`), if that took away anything: priors that are
-    /// too high contradict the pool and end there. In development 0.41 or more was kept with true priors, and
-    /// 0.26 where observed classes were given 96 % of a pool of which they made up 80 %.
-    pub least_kept: f64,
-    /// How much of an observed class is learned from its labelled rows, from 0 to 1, the rest from the pool's
-    /// targets: most of it, because these labels are certain, and priors that are too high then do less harm.
-    pub labeled_share: f64,
-    /// How probable an observed class must be for the warm-up model to be sure of a row, at least 0.5. If it is
-    /// sure of more rows of the pool than the priors give to observed classes, these are too low, and targets
-    /// are matched to what it found; 1 switches that off. Rows that are learned by heart as rows of the pool make
-    /// it find too few, not too many: with true priors it was sure of 43 to 98 % of what they say in development.
-    pub sure: f64,
-}
-
-impl Default for SelfTraining {
-    fn default() -> Self {
-        Self {
-            warm_up: Method::MpuMl,
-            warm_up_epochs: 5,
-            momentum: 0.9,
-            collapse_distance: 0.4,
-            least_kept: 0.33,
-            labeled_share: Estimator::LABELED_SHARE,
-            sure: 0.9,
-        }
-    }
-}
-
-impl SelfTraining {
-    /// Checks every range.
-    pub(crate) fn check(&self, epochs: usize) -> Result<()> {
-        let refused = |name, value: String, allowed| {
-            Err(Error::Setting {
-                name,
-                value,
-                allowed,
-            })
-        };
-        if matches!(self.warm_up, Method::CsmpuSt | Method::Supervised) {
-            return refused(
-                "train.self-training.warm-up",
-                self.warm_up.to_string(),
-                "a method that needs neither targets nor hidden labels",
-            );
-        }
-        if self.warm_up_epochs == 0 || self.warm_up_epochs >= epochs {
-            return refused(
-                "train.self-training.warm-up-epochs",
-                self.warm_up_epochs.to_string(),
-                "at least 1 and below train.epochs",
-            );
-        }
-        if !(0.0..1.0).contains(&self.momentum) {
-            return refused(
-                "train.self-training.momentum",
-                self.momentum.to_string(),
-                "at least 0 and below 1",
-            );
-        }
-        if !(self.collapse_distance > 0.0 && self.collapse_distance <= 1.0) {
-            return refused(
-                "train.self-training.collapse-distance",
-                self.collapse_distance.to_string(),
-                "above 0 and at most 1",
-            );
-        }
-        if !(0.0..1.0).contains(&self.least_kept) {
-            return refused(
-                "train.self-training.least-kept",
-                self.least_kept.to_string(),
-                "at least 0 and below 1",
-            );
-        }
-        if !(0.0..=1.0).contains(&self.labeled_share) {
-            return refused(
-                "train.self-training.labeled-share",
-                self.labeled_share.to_string(),
-                "from 0 to 1",
-            );
-        }
-        if !(0.5..=1.0).contains(&self.sure) {
-            return refused(
-                "train.self-training.sure",
-                self.sure.to_string(),
-                "from 0.5 to 1",
-            );
-        }
-        Ok(())
-    }
-}
+use super::SelfTraining;
 
 /// A sign that self-training has failed, or cannot but fail.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -334,7 +218,7 @@ mod tests {
                 let mean = matched.targets.iter().skip(j).step_by(k).sum::<f64>() / 40.0;
                 prop_assert!((mean - pi).abs() < 1e-5, "{} {}", mean, pi);
             }
-            // One factor a column: the log-odds of two classes move by the same in every row.
+            // One factor for each column: the log-odds of two classes move by the same in every row.
             let moved = |r: usize| {
                 let t = &matched.targets[r * k..(r + 1) * k];
                 (t[0] / t[k - 1]).ln() - f64::from(scores[r * k] - scores[r * k + k - 1])
@@ -423,59 +307,5 @@ mod tests {
         assert_eq!(kept, [1.0, 0.0]);
         average(&mut kept, &[0.0, 1.0], 0.9);
         assert_eq!(kept, [0.9, 0.1]);
-    }
-
-    #[test]
-    fn constants_out_of_range_are_refused_by_name() {
-        let good = SelfTraining::default();
-        assert!(good.check(40).is_ok());
-        for (bad, told) in [
-            (
-                SelfTraining {
-                    warm_up: Method::CsmpuSt,
-                    ..good
-                },
-                "warm-up is csmpu-st",
-            ),
-            (
-                SelfTraining {
-                    warm_up_epochs: 40,
-                    ..good
-                },
-                "warm-up-epochs is 40",
-            ),
-            (
-                SelfTraining {
-                    momentum: 1.0,
-                    ..good
-                },
-                "momentum is 1",
-            ),
-            (
-                SelfTraining {
-                    collapse_distance: 0.0,
-                    ..good
-                },
-                "collapse-distance is 0",
-            ),
-            (
-                SelfTraining {
-                    least_kept: 1.0,
-                    ..good
-                },
-                "least-kept is 1",
-            ),
-            (
-                SelfTraining {
-                    labeled_share: 1.5,
-                    ..good
-                },
-                "labeled-share is 1.5",
-            ),
-            (SelfTraining { sure: 0.4, ..good }, "sure is 0.4"),
-        ] {
-            let error = bad.check(40).unwrap_err().to_string();
-            assert!(error.contains(told), "{error}");
-        }
     }
 }

@@ -1,0 +1,318 @@
+//! Self-training on targets of the pool that agree with its class priors.
+
+mod targets;
+
+use mpu_data::{MpuLabel, Priors};
+use mpu_models::Params;
+use mpu_risk::{Estimator, Groups, Objective, PoolSurprise};
+use serde::{Deserialize, Serialize};
+
+use self::targets::{average, match_priors, raise_priors};
+use super::{Procedure, no_best_epoch};
+use crate::checkpoint::State;
+use crate::engine::Engine;
+use crate::error::{Error, Result, checkpoint};
+use crate::event::Event;
+use crate::problem::Problem;
+use crate::settings::Keep;
+use crate::trainer::Run;
+
+pub use self::targets::Collapse;
+
+/// The constants of `csmpu-st`, each with its reason.
+///
+/// 1. For [`warm_up_epochs`](Self::warm_up_epochs) the [`warm_up`](Self::warm_up) objective is minimised.
+/// 2. Then, after every epoch, the pool is scored, Sinkhorn scaling turns the model's probabilities into
+///    targets whose mean is the priors, and an exponential average of them is kept for each row. The next
+///    epoch minimises cross-entropy on labelled rows and on these targets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SelfTraining {
+    /// What is minimised first: an objective that needs no targets. The likelihood, because its
+    /// probabilities are calibrated as they are.
+    pub warm_up: Objective,
+    /// Epochs of it: enough to rank rows, too few to memorise the pool.
+    pub warm_up_epochs: usize,
+    /// The share of the old target that stays, in `[0, 1)`. At 0.9 a row changes its target over about
+    /// ten epochs, so that one bad epoch moves nothing for good.
+    pub momentum: f64,
+    /// Self-training has failed when the mean probabilities of the pool, before they are matched to the
+    /// priors, have gone this share of the way from the priors to one answer for all rows, in `(0, 1]`. In
+    /// development the largest share seen was 0.15 at the most, priors wrong by 30 % included. The warm-up
+    /// model is used then.
+    pub collapse_distance: f64,
+    /// And when the model keeps less than this share of what the warm-up model took away of the pool's surprise
+    /// under the priors alone ([`PoolSurprise::gain`], in `[0, 1)`), if that took away anything: priors that are
+    /// too high contradict the pool and end there. In development 0.41 or more was kept with true priors, and
+    /// 0.26 where observed classes were given 96 % of a pool of which they made up 80 %.
+    pub least_kept: f64,
+    /// How much of an observed class is learned from its labelled rows, from 0 to 1, the rest from the pool's
+    /// targets: most of it, because these labels are certain, and priors that are too high then do less harm.
+    pub labeled_share: f64,
+    /// How probable an observed class must be for the warm-up model to be sure of a row, at least 0.5. If it is
+    /// sure of more rows of the pool than the priors give to observed classes, these are too low, and targets
+    /// are matched to what it found; 1 switches that off. Rows that are memorised as rows of the pool make
+    /// it find too few, not too many: with true priors it was sure of 43 to 98 % of what they say in development.
+    pub sure: f64,
+}
+
+impl Default for SelfTraining {
+    fn default() -> Self {
+        Self {
+            warm_up: Objective::MpuMl,
+            warm_up_epochs: 5,
+            momentum: 0.9,
+            collapse_distance: 0.4,
+            least_kept: 0.33,
+            labeled_share: Estimator::LABELED_SHARE,
+            sure: 0.9,
+        }
+    }
+}
+
+impl SelfTraining {
+    /// Checks every range.
+    pub(crate) fn check(&self, epochs: usize) -> Result<()> {
+        let warm_up_fits = !self.warm_up.needs_targets() && !self.warm_up.uses_hidden_labels();
+        let ranges = [
+            (
+                warm_up_fits,
+                "train.self-training.warm-up",
+                self.warm_up.to_string(),
+                "a method that needs neither targets nor hidden labels",
+            ),
+            (
+                (1..epochs).contains(&self.warm_up_epochs),
+                "train.self-training.warm-up-epochs",
+                self.warm_up_epochs.to_string(),
+                "at least 1 and below train.epochs",
+            ),
+            (
+                (0.0..1.0).contains(&self.momentum),
+                "train.self-training.momentum",
+                self.momentum.to_string(),
+                "at least 0 and below 1",
+            ),
+            (
+                self.collapse_distance > 0.0 && self.collapse_distance <= 1.0,
+                "train.self-training.collapse-distance",
+                self.collapse_distance.to_string(),
+                "above 0 and at most 1",
+            ),
+            (
+                (0.0..1.0).contains(&self.least_kept),
+                "train.self-training.least-kept",
+                self.least_kept.to_string(),
+                "at least 0 and below 1",
+            ),
+            (
+                (0.0..=1.0).contains(&self.labeled_share),
+                "train.self-training.labeled-share",
+                self.labeled_share.to_string(),
+                "from 0 to 1",
+            ),
+            (
+                (0.5..=1.0).contains(&self.sure),
+                "train.self-training.sure",
+                self.sure.to_string(),
+                "from 0.5 to 1",
+            ),
+        ];
+        match ranges.into_iter().find(|(holds, ..)| !holds) {
+            Some((_, name, value, allowed)) => Err(Error::Setting {
+                name,
+                value,
+                allowed,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The two stages of self-training: the warm-up, and what follows from its model.
+pub(super) struct Stages<'a> {
+    run: &'a Run,
+    problem: &'a Problem,
+    constants: SelfTraining,
+    warm_up: Estimator,
+    /// The second stage, once it has begun.
+    second: Option<Second>,
+    /// The place of each training row in the pool; none for labelled rows.
+    places: Vec<Option<usize>>,
+}
+
+/// What the second stage takes from the warm-up model.
+struct Second {
+    /// What is minimised from then on.
+    estimator: Estimator,
+    /// What the warm-up model knew of the pool.
+    gain: f64,
+}
+
+impl<'a> Stages<'a> {
+    pub(super) fn new(run: &'a Run, problem: &'a Problem) -> Result<Self> {
+        let constants = run.settings.self_training.unwrap_or_default();
+        constants.check(run.settings.epochs)?;
+        if run.settings.keep == Keep::BestRisk {
+            return Err(no_best_epoch());
+        }
+        let mut n_pool = 0;
+        let place = |label: &MpuLabel| {
+            (*label == MpuLabel::Unlabeled).then(|| {
+                n_pool += 1;
+                n_pool - 1
+            })
+        };
+        Ok(Self {
+            run,
+            problem,
+            constants,
+            warm_up: Estimator::new(constants.warm_up, run.loss, run.priors.clone()),
+            second: None,
+            places: problem.train().labels.iter().map(place).collect(),
+        })
+    }
+
+    /// The second stage that follows from the warm-up model's scores of the pool.
+    fn second(&self, scores: &[f32]) -> Result<Second> {
+        let mut estimator = self.run.estimator()?;
+        if self.constants.warm_up.scores_are_log_probabilities()
+            && let Some(raised) = raise_priors(scores, &self.run.priors, self.constants.sure)
+        {
+            estimator = estimator.with_priors(raised);
+        }
+        let gain = self.gain(scores, estimator.priors())?;
+        let estimator = estimator.with_labeled_share(self.constants.labeled_share)?;
+        Ok(Second { estimator, gain })
+    }
+
+    /// Scores of the pool's rows, `k` to a row.
+    fn scores(&self, engine: &mut Engine, params: &Params) -> Result<Vec<f32>> {
+        let train = self.problem.train();
+        let is_pool = |&row: &usize| self.places[row].is_some();
+        let rows: Vec<usize> = (0..train.labels.len()).filter(is_pool).collect();
+        let _span = tracing::debug_span!("scoring the pool", rows = rows.len()).entered();
+        let mut scores = Vec::new();
+        for part in rows.chunks(4096) {
+            let features = train.features.select(part);
+            scores.extend(engine.predict(params, features.values())?);
+        }
+        Ok(scores)
+    }
+
+    /// What a model with such scores of the pool knows of it.
+    fn gain(&self, scores: &[f32], priors: &Priors) -> Result<f64> {
+        let groups = Groups::new(self.problem.classes(), &self.problem.train().labels)?;
+        let scores: Vec<f64> = scores.iter().copied().map(f64::from).collect();
+        Ok(PoolSurprise::new(priors, &groups, &scores).gain())
+    }
+}
+
+impl Procedure for Stages<'_> {
+    fn estimator(&self) -> &Estimator {
+        let second = self.second.as_ref().map(|second| &second.estimator);
+        second.unwrap_or(&self.warm_up)
+    }
+
+    /// The warm-up's: the likelihood, unless told otherwise.
+    fn held_out(&self) -> &Estimator {
+        &self.warm_up
+    }
+
+    fn targets(&self, state: &State, rows: &[usize]) -> Option<Vec<f64>> {
+        self.second.as_ref()?;
+        let k = self.problem.classes().get();
+        let places = rows.iter().filter_map(|&row| self.places[row]);
+        let targets = places.flat_map(|place| &state.targets[place * k..(place + 1) * k]);
+        Some(targets.map(|&target| f64::from(target)).collect())
+    }
+
+    fn resume(&mut self, engine: &mut Engine, state: &State) -> Result<()> {
+        let Some(kept) = &state.kept else {
+            return Ok(());
+        };
+        let needed = self.places.iter().flatten().count() * self.problem.classes().get();
+        let found = state.targets.len();
+        if found != needed {
+            return Err(checkpoint(format!(
+                "it has {found} targets where the pool needs {needed}: it is of other rows, or of another method"
+            )));
+        }
+        let scores = self.scores(engine, &kept.params)?;
+        self.second = Some(self.second(&scores)?);
+        Ok(())
+    }
+
+    fn is_over(&self, state: &State) -> bool {
+        state.fell_back()
+    }
+
+    /// Moves the pool's targets on, and begins the second stage when the warm-up is over.
+    fn after_epoch(
+        &mut self,
+        engine: &mut Engine,
+        state: &mut State,
+    ) -> Result<Option<Event<'static>>> {
+        let (constants, epoch) = (self.constants, state.epochs_done());
+        if epoch < constants.warm_up_epochs || epoch == self.run.settings.epochs {
+            return Ok(None);
+        }
+        let scores = self.scores(engine, &state.params)?;
+        let begins = epoch == constants.warm_up_epochs;
+        if begins {
+            state.keep_current();
+            self.second = Some(self.second(&scores)?);
+        }
+        let Some(second) = &self.second else {
+            return Ok(None);
+        };
+        let (given, priors) = (&self.run.priors, second.estimator.priors());
+        let matched = match_priors(&scores, priors);
+        average(&mut state.targets, &matched.targets, constants.momentum);
+        let sign = if begins {
+            (given.negative() == 0.0).then_some(Collapse::NoNegatives)
+        } else {
+            let gain = self.gain(&scores, priors)?;
+            matched.collapse(&constants, priors, gain, second.gain)
+        };
+        if let Some(sign) = sign {
+            state.use_kept();
+            return Ok(Some(Event::FellBack { epoch, sign }));
+        }
+        let raised = begins && priors != given;
+        Ok(raised.then(|| Event::PriorsRaised {
+            given: 1.0 - given.negative(),
+            found: 1.0 - priors.negative(),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_out_of_range_are_refused_by_name() {
+        let good = SelfTraining::default();
+        assert!(good.check(40).is_ok());
+        let refused = |told: &str, spoil: fn(&mut SelfTraining)| {
+            let mut bad = good;
+            spoil(&mut bad);
+            let error = bad.check(40).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        };
+        refused("warm-up is csmpu-st", |it| {
+            it.warm_up = Objective::SoftTargets;
+        });
+        refused("warm-up is supervised", |it| {
+            it.warm_up = Objective::Supervised;
+        });
+        refused("warm-up-epochs is 0", |it| it.warm_up_epochs = 0);
+        refused("warm-up-epochs is 40", |it| it.warm_up_epochs = 40);
+        refused("momentum is 1", |it| it.momentum = 1.0);
+        refused("collapse-distance is 0", |it| it.collapse_distance = 0.0);
+        refused("least-kept is 1", |it| it.least_kept = 1.0);
+        refused("labeled-share is 1.5", |it| it.labeled_share = 1.5);
+        refused("sure is 0.4", |it| it.sure = 0.4);
+    }
+}

@@ -1,0 +1,48 @@
+//! One objective from the first epoch to the last.
+
+use mpu_risk::Estimator;
+
+use super::{Procedure, no_best_epoch};
+use crate::checkpoint::State;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::event::Event;
+use crate::problem::Problem;
+use crate::settings::Keep;
+use crate::trainer::Run;
+
+pub(super) struct Single {
+    estimator: Estimator,
+    keep: Keep,
+}
+
+impl Single {
+    pub(super) fn new(run: &Run, problem: &Problem) -> Result<Self> {
+        let keep = run.settings.keep;
+        if keep == Keep::BestRisk && problem.validation().is_none() {
+            return Err(no_best_epoch());
+        }
+        let estimator = run.estimator()?;
+        Ok(Self { estimator, keep })
+    }
+}
+
+impl Procedure for Single {
+    fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    /// Keeps the best model so far, if that is asked for.
+    fn after_epoch(&mut self, _: &mut Engine, state: &mut State) -> Result<Option<Event<'static>>> {
+        if self.keep == Keep::BestRisk {
+            let risk = |epoch| state.figures(epoch)?.validation_risk;
+            let best = state.kept.as_ref().and_then(|kept| risk(kept.epoch));
+            let now = risk(state.epochs_done());
+            if best.is_none_or(|best| now.is_some_and(|now| now < best)) {
+                state.keep_current();
+                state.use_kept();
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,415 @@
+//! A trained classifier: everything between a row of the user's table and its answer.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mpu_data::table::{EncodeOptions, FeatureSchema, TableInput};
+use mpu_data::{ClassCount, Features, Priors};
+use mpu_eval::margins::top_margins;
+use mpu_eval::shift::reweighted;
+use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
+use mpu_eval::training_range::MARGIN;
+use mpu_eval::{Anchor, Calibration, Decision};
+use mpu_models::Params;
+use mpu_train::{EpochMetrics, Predictor};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::config::RunConfig;
+use crate::error::{Context as _, Result, bail, ensure};
+use crate::fit::Trained;
+use crate::folder::{HeldOutScores, ModelCard, RunFolder, RunSummary};
+use crate::params::ClassifierParams;
+use crate::predictions::{Place, Predictions, Rule};
+use crate::prepared::Prepared;
+
+/// What the class that is none of the observed ones is called; the first that no observed class has.
+const UNKNOWN: [&str; 3] = [crate::costs::UNKNOWN, "negative", "none of these"];
+
+/// A trained classifier: how columns become features, their scaling, the network, calibrated probabilities,
+/// the class priors and the range of the training rows.
+///
+/// Made by [`Classifier::params`] and [`fit`](ClassifierParams::fit), or read from the folder of a run with
+/// [`Classifier::load`]; the command line reads and writes the same folders.
+#[derive(Debug, Clone)]
+pub struct Classifier {
+    card: ModelCard,
+    predictor: Arc<Predictor>,
+    /// The card's, or the plain softmax.
+    calibration: Calibration,
+    /// The observed classes, then what is none of them.
+    names: Vec<String>,
+    held_out: Option<HeldOutScores>,
+    config: String,
+    history: Vec<EpochMetrics>,
+    summary: Option<RunSummary>,
+    folder: Option<PathBuf>,
+}
+
+impl Classifier {
+    /// Settings to fit a classifier with; every one has a default.
+    pub fn params() -> ClassifierParams {
+        ClassifierParams::default()
+    }
+
+    /// Calibrates the model of a finished run on its held-out rows.
+    pub(crate) fn new<D>(
+        config: &RunConfig<D>,
+        prepared: &Prepared,
+        trained: &Trained,
+    ) -> Result<Self>
+    where
+        D: Default + Serialize + DeserializeOwned,
+    {
+        let outcome = &trained.outcome;
+        let _span = tracing::info_span!("calibrate").entered();
+        let predictor = Predictor::new(outcome.params().clone())?;
+        let held_out = match prepared.problem.validation() {
+            None => None,
+            Some(held) => Some(HeldOutScores {
+                labels: held.labels.clone(),
+                scores: parallel(&predictor, held.features.values())?,
+            }),
+        };
+        let calibration = held_out.as_ref().map(|held| {
+            let anchor = Anchor::default();
+            Calibration::fit(&prepared.priors, &held.labels, &held.scores, anchor)
+                .context("fitting probabilities to the held-out rows")
+        });
+        let card = ModelCard::new(config, prepared, calibration.transpose()?);
+        let mut model = Self::of(card, predictor)?;
+        model.held_out = held_out;
+        model.config = config.to_toml()?;
+        model.history.clone_from(&outcome.state.history);
+        model.summary = Some(RunSummary::new(config, prepared, trained)?);
+        Ok(model)
+    }
+
+    /// Puts the parts together, if they fit.
+    fn of(card: ModelCard, predictor: Predictor) -> Result<Self> {
+        let k = card.priors.classes().get();
+        let calibration = match &card.calibration {
+            Some(calibration) => calibration.clone(),
+            None => Calibration::new(1.0, vec![Some(0.0); k])?,
+        };
+        let width = card.shape.len();
+        let widths = [
+            (card.model.inputs(), width, "inputs"),
+            (card.scaler.width(), width, "columns to scale"),
+            (card.model.outputs(), k, "outputs"),
+            (card.class_names.len(), k, "class names"),
+            (calibration.n_classes(), k, "calibrated classes"),
+        ];
+        let schema = card.schema.iter().map(|s| (s.width(), width, "features"));
+        let ranges = card.range.iter().map(|r| (r.low().len(), width, "ranges"));
+        let costs = card.costs.iter().map(|c| (c.n_classes(), k, "cost rows"));
+        let others = schema.chain(ranges).chain(costs);
+        for (found, needed, what) in widths.into_iter().chain(others) {
+            ensure!(
+                found == needed,
+                "the model is damaged: it has {found} {what} where {needed} are needed\nhint: train again, or copy the whole folder of the run"
+            );
+        }
+        let mut names = card.class_names.clone();
+        names.pop();
+        let free = |name: &&str| !names.iter().any(|class| class == name);
+        let unknown = UNKNOWN.into_iter().find(free).unwrap_or("negative class");
+        names.push(unknown.to_owned());
+        Ok(Self {
+            card,
+            predictor: Arc::new(predictor),
+            calibration,
+            names,
+            held_out: None,
+            config: String::new(),
+            history: Vec::new(),
+            summary: None,
+            folder: None,
+        })
+    }
+
+    /// Reads the classifier of a run's folder.
+    pub fn load(folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = RunFolder::open(folder.as_ref())?;
+        let (card, params) = folder.model()?;
+        let held_out = folder.held_out(&card.class_names)?;
+        let place = || folder.file("model.json").display().to_string();
+        let predictor = Predictor::new(params)?;
+        let mut model = Self::of(card, predictor).with_context(place)?;
+        model.held_out = held_out;
+        model.config = folder.config()?;
+        model.history = folder.history()?;
+        model.summary = folder.summary()?;
+        model.folder = Some(folder.path().to_owned());
+        Ok(model)
+    }
+
+    /// Writes a folder that [`load`](Self::load) and the command line read. It must be new or empty.
+    pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
+        self.save_into(&RunFolder::create(folder.as_ref(), &self.config)?)
+    }
+
+    /// Writes into the folder of its run, which was begun with its configuration; the summary last of all.
+    pub fn save_into(&self, folder: &RunFolder) -> Result<()> {
+        if let Some(held) = &self.held_out {
+            folder.write_held_out(held, &self.card.class_names)?;
+        }
+        folder.write_metrics(&self.history)?;
+        folder.write_model(self.model(), &self.card)?;
+        match &self.summary {
+            Some(summary) => folder.write_summary(summary),
+            None => Ok(()),
+        }
+    }
+
+    /// What is needed to use the model besides its weights.
+    pub fn card(&self) -> &ModelCard {
+        &self.card
+    }
+
+    /// The weights.
+    pub fn model(&self) -> &Params {
+        self.predictor.params()
+    }
+
+    /// The figures of the run that trained it; none if it was not finished.
+    pub fn summary(&self) -> Option<&RunSummary> {
+        self.summary.as_ref()
+    }
+
+    /// The figures of every epoch.
+    pub fn history(&self) -> &[EpochMetrics] {
+        &self.history
+    }
+
+    /// The configuration it was trained with.
+    pub fn config(&self) -> &str {
+        &self.config
+    }
+
+    /// Where it was loaded from, if it was.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// What to call it in messages: its folder, or "the model".
+    pub fn title(&self) -> String {
+        match &self.folder {
+            Some(folder) => folder.display().to_string(),
+            None => "the model".to_owned(),
+        }
+    }
+
+    /// The rows that were held out of its training, if there were any.
+    pub fn held_out(&self) -> Option<&HeldOutScores> {
+        self.held_out.as_ref()
+    }
+
+    /// The number of classes, the negative one included.
+    pub fn classes(&self) -> ClassCount {
+        self.card.priors.classes()
+    }
+
+    /// The priors under which probabilities are calibrated: those of the pool it was trained on.
+    pub fn priors(&self) -> &Priors {
+        &self.card.priors
+    }
+
+    /// The observed classes, then what is none of them: what answers are called.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The observed classes.
+    pub fn observed(&self) -> &[String] {
+        &self.names[..self.names.len() - 1]
+    }
+
+    /// What rows are called that belong to none of the observed classes.
+    pub fn unknown(&self) -> &str {
+        self.names.last().map_or("", String::as_str)
+    }
+
+    /// How columns become features; an error for a model of a benchmark, which knows no columns.
+    pub fn schema(&self) -> Result<&FeatureSchema> {
+        self.card.schema.as_ref().with_context(|| {
+            format!(
+                "{} is a model of the benchmark `{}`: it does not know which columns of a table are its inputs\nhint: train on your own rows with `mpu-cli train --data FILE`",
+                self.title(),
+                self.card.dataset
+            )
+        })
+    }
+
+    /// Reads rows of a file as the model understands them.
+    pub fn rows(&self, input: impl Into<TableInput>) -> Result<Features> {
+        let encoded = self.schema()?.encode(input, &EncodeOptions::default())?;
+        Ok(encoded.features)
+    }
+
+    /// How it decides unless told otherwise: the likeliest class, or with costs the cheapest.
+    pub fn rule(&self) -> Rule {
+        let costs = self.card.costs.clone();
+        Rule {
+            target: None,
+            decision: costs.map_or(Decision::Argmax, Decision::Costs),
+        }
+    }
+
+    /// Scores rows and answers them.
+    pub fn predict(&self, rows: &Features) -> Result<Predictions> {
+        self.predict_by(&self.rule(), rows)
+    }
+
+    /// Scores rows and answers them by another rule.
+    pub fn predict_by(&self, rule: &Rule, rows: &Features) -> Result<Predictions> {
+        self.check_shape(rows)?;
+        let width = self.card.shape.len();
+        let parts: Vec<Predictions> = rows
+            .values()
+            .par_chunks(self.part_rows() * width)
+            .enumerate()
+            .map(|(part, values)| {
+                let first = part * self.part_rows();
+                let number = |row: usize| (first + row) as u64 + 1;
+                let place = Place {
+                    file: None,
+                    number: &number,
+                };
+                self.predict_part(rule, values, &place)
+            })
+            .collect::<Result<_>>()?;
+        let mut all = Predictions::default();
+        for part in parts {
+            all.extend(part);
+        }
+        Ok(all)
+    }
+
+    /// The names of the answers to rows, in their order.
+    pub fn answers(&self, rows: &Features) -> Result<Vec<&str>> {
+        let answers = self.predict(rows)?.answers;
+        let name = |class: usize| self.names[class].as_str();
+        Ok(answers.into_iter().map(name).collect())
+    }
+
+    /// The scores of rows, not scaled yet: `k` a row.
+    pub fn scores(&self, rows: &Features) -> Result<Vec<f32>> {
+        self.check_shape(rows)?;
+        let mut scaled = rows.clone();
+        self.card.scaler.apply(&mut scaled)?;
+        self.scaled_scores(&scaled)
+    }
+
+    /// The scores of rows that are scaled already.
+    pub fn scaled_scores(&self, rows: &Features) -> Result<Vec<f32>> {
+        self.check_shape(rows)?;
+        parallel(&self.predictor, rows.values())
+    }
+
+    fn check_shape(&self, rows: &Features) -> Result<()> {
+        let (found, needed) = (rows.shape().len(), self.card.shape.len());
+        if found != needed {
+            bail!("rows of {found} numbers, but the model takes rows of {needed}");
+        }
+        Ok(())
+    }
+
+    /// Rows of a part that one thread works on at a time.
+    pub fn part_rows(&self) -> usize {
+        4 * self.predictor.batch_rows()
+    }
+
+    /// The scores of some encoded rows, not scaled yet, on this thread.
+    pub fn part_scores(&self, rows: &[f32], place: &Place<'_>) -> Result<Vec<f32>> {
+        let mut features = Features::new(rows.to_vec(), self.card.shape)?;
+        self.card.scaler.apply(&mut features)?;
+        let scores = self.predictor.scores(features.values())?;
+        if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
+            let (row, width) = (at / self.names.len(), self.card.shape.len());
+            let outside = self.outside(&rows[row * width..][..width])?;
+            let names = self.card.schema.as_ref().map(FeatureSchema::feature_names);
+            let cause = outside.zip(names).map(|(feature, names)| {
+                format!(
+                    "\nhint: look at `{}`, which is far outside the range of the training rows",
+                    names[feature]
+                )
+            });
+            bail!(
+                "{}: the score for `{}` is not finite{}",
+                place.of(row),
+                self.names[at % self.names.len()],
+                cause.unwrap_or_default()
+            );
+        }
+        Ok(scores)
+    }
+
+    /// Scores some encoded rows, not scaled yet, on this thread, and answers them by a rule.
+    pub fn predict_part(
+        &self,
+        rule: &Rule,
+        rows: &[f32],
+        place: &Place<'_>,
+    ) -> Result<Predictions> {
+        let scores = self.part_scores(rows, place)?;
+        let mut exact = self.probabilities(&scores)?;
+        if let Some(target) = &rule.target {
+            exact = reweighted(self.priors(), target, &exact)?;
+        }
+        let probabilities: Vec<f32> = exact.iter().map(|&p| p as f32).collect();
+        let written: Vec<f64> = probabilities.iter().map(|&p| f64::from(p)).collect();
+        let margins = top_margins(self.classes(), &probabilities)?;
+        let width = self.card.shape.len();
+        let outside = rows.chunks(width).map(|row| self.outside(row));
+        Ok(Predictions {
+            answers: rule.decision.answers(self.classes(), &written)?,
+            margins: margins.into_iter().map(|margin| margin as f32).collect(),
+            outside: outside.collect::<Result<_>>()?,
+            scores,
+            probabilities,
+        })
+    }
+
+    /// Probabilities of scores under the pool's priors.
+    pub fn probabilities(&self, scores: &[f32]) -> Result<Vec<f64>> {
+        Ok(self.calibration.probabilities(scores)?)
+    }
+
+    /// For each observed class, the probability from which on its answers are right as often as asked, by the
+    /// held-out rows; `targets` has a precision for every observed class.
+    pub fn precision_thresholds(&self, targets: &[f64]) -> Result<Vec<PrecisionThreshold>> {
+        let held = self.held_out().with_context(|| {
+            format!(
+                "{} has no held-out.csv: a precision needs held-out rows\nhint: give --threshold, or train again",
+                self.title()
+            )
+        })?;
+        // As they are written and decided on.
+        let written: Vec<f64> = self
+            .probabilities(&held.scores)?
+            .into_iter()
+            .map(|p| f64::from(p as f32))
+            .collect();
+        let found = precision_thresholds(self.priors(), &held.labels, &written, targets)?;
+        Ok(found)
+    }
+
+    fn outside(&self, row: &[f32]) -> Result<Option<usize>> {
+        let Some(range) = &self.card.range else {
+            return Ok(None);
+        };
+        Ok(range.outside(row, MARGIN)?.map(|outside| outside.feature))
+    }
+}
+
+/// Scores of scaled rows on all threads; the same bits whatever their number.
+fn parallel(predictor: &Predictor, rows: &[f32]) -> Result<Vec<f32>> {
+    let width = predictor.params().spec().inputs();
+    let parts: Vec<Vec<f32>> = rows
+        .par_chunks(4 * predictor.batch_rows() * width)
+        .map(|rows| Ok(predictor.scores(rows)?))
+        .collect::<Result<_>>()?;
+    Ok(parts.concat())
+}

@@ -1,0 +1,151 @@
+//! What can go wrong between a table and its answers.
+
+use std::error::Error as StdError;
+use std::fmt::Display;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong. Every message names the value at fault and says what is allowed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bad classes, priors, costs, features or benchmark files.
+    #[error(transparent)]
+    Data(#[from] mpu_data::Error),
+
+    /// A table that cannot be read or understood.
+    #[error(transparent)]
+    Table(#[from] mpu_data::table::TableError),
+
+    /// Bad input to a judge or a decision.
+    #[error(transparent)]
+    Eval(#[from] mpu_eval::Error),
+
+    /// A bad loss.
+    #[error(transparent)]
+    Loss(#[from] mpu_loss::Error),
+
+    /// A bad risk.
+    #[error(transparent)]
+    Risk(#[from] mpu_risk::Error),
+
+    /// A bad network.
+    #[error(transparent)]
+    Model(#[from] mpu_models::Error),
+
+    /// Class priors that cannot be estimated.
+    #[error(transparent)]
+    Prior(#[from] mpu_prior::Error),
+
+    /// Training that failed.
+    #[error(transparent)]
+    Train(#[from] mpu_train::Error),
+
+    /// A file or text that cannot be read or written.
+    #[error(transparent)]
+    Text(Box<dyn StdError + Send + Sync>),
+
+    /// Something that cannot be done as asked; the message says why, and what can be done.
+    #[error("{0}")]
+    Refused(String),
+
+    /// The same error with the place where it happened.
+    #[error("{place}: {error}")]
+    At {
+        /// What was being done, or to which file.
+        place: String,
+        /// What went wrong there.
+        error: Box<Error>,
+    },
+
+    /// The observer of a run failed.
+    #[error(transparent)]
+    Observer(Box<dyn StdError + Send + Sync>),
+
+    /// The observer of a run, or the user, stopped it.
+    #[error("interrupted {0}")]
+    Stopped(String),
+}
+
+impl Error {
+    /// Whether somebody stopped the work, which is no fault.
+    pub fn is_stopped(&self) -> bool {
+        match self {
+            Self::Stopped(_) => true,
+            Self::At { error, .. } => error.is_stopped(),
+            _ => false,
+        }
+    }
+}
+
+/// Errors that only say that a text or file is at fault.
+macro_rules! text {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::Text(Box::new(error))
+            }
+        })*
+    };
+}
+
+text!(
+    std::io::Error,
+    csv::Error,
+    serde_json::Error,
+    toml::de::Error,
+    toml::ser::Error,
+    std::num::ParseFloatError,
+    std::str::Utf8Error
+);
+
+/// Names the place of an error.
+pub(crate) trait Context<T> {
+    /// With a place that is known already.
+    fn context(self, place: impl Display) -> Result<T>;
+
+    /// With a place that is worked out only if it is needed.
+    fn with_context<D: Display>(self, place: impl FnOnce() -> D) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
+    fn context(self, place: impl Display) -> Result<T> {
+        self.with_context(|| place)
+    }
+
+    fn with_context<D: Display>(self, place: impl FnOnce() -> D) -> Result<T> {
+        self.map_err(|error| Error::At {
+            place: place().to_string(),
+            error: Box::new(error.into()),
+        })
+    }
+}
+
+impl<T> Context<T> for Option<T> {
+    fn context(self, place: impl Display) -> Result<T> {
+        self.with_context(|| place)
+    }
+
+    fn with_context<D: Display>(self, place: impl FnOnce() -> D) -> Result<T> {
+        self.ok_or_else(|| Error::Refused(place().to_string()))
+    }
+}
+
+/// Ends a function with a refusal.
+macro_rules! bail {
+    ($($message:tt)*) => {
+        return Err($crate::error::Error::Refused(format!($($message)*)))
+    };
+}
+
+/// Ends a function with a refusal unless something holds.
+macro_rules! ensure {
+    ($holds:expr, $($message:tt)*) => {
+        if !$holds {
+            $crate::error::bail!($($message)*);
+        }
+    };
+}
+
+pub(crate) use {bail, ensure};

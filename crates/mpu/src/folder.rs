@@ -1,0 +1,423 @@
+//! The folder of a run: its configuration, checkpoint, model, figures and summary.
+
+use std::path::{Path, PathBuf};
+
+use mpu_data::source::content::sha256;
+use mpu_data::table::{DataCheck, FeatureSchema};
+use mpu_data::{CostMatrix, MpuLabel, Priors, Scaler, Shape};
+use mpu_eval::{Calibration, TrainingRange};
+use mpu_loss::Loss;
+use mpu_models::{ModelSpec, Params};
+use mpu_prior::PriorReport;
+use mpu_train::{EpochMetrics, Method, State, model_from_bytes, model_to_bytes};
+use serde::{Deserialize, Serialize};
+
+use crate::config::RunConfig;
+use crate::error::{Context as _, Error, Result, ensure};
+use crate::files;
+use crate::fit::Trained;
+use crate::prepared::Prepared;
+
+/// The version of `model.json` and `summary.json`.
+const VERSION: u32 = 1;
+
+/// What is needed to use a model besides its weights.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelCard {
+    /// The version of this form.
+    pub version: u32,
+    /// The version of the program that trained it.
+    pub mpu_version: String,
+    /// The architecture.
+    pub model: ModelSpec,
+    /// The shape of a row.
+    pub shape: Shape,
+    /// How rows are scaled.
+    pub scaler: Scaler,
+    /// Names of the observed classes, then of the negative one.
+    pub class_names: Vec<String>,
+    /// The class priors it was trained with.
+    pub priors: Priors,
+    /// The method.
+    pub method: Method,
+    /// The binary loss, for methods that use one.
+    pub loss: Loss,
+    /// What mistakes cost, if they are not all alike: answers are then those of least expected cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<CostMatrix>,
+    /// The dataset, or the user's file.
+    pub dataset: String,
+    /// How the data differ from the published ones, if they do.
+    pub data_mark: Option<String>,
+    /// How columns of the user's own tables become features.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<FeatureSchema>,
+    /// The range of every feature over the training rows, before scaling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<TrainingRange>,
+    /// How the priors were estimated, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_priors: Option<PriorReport>,
+    /// From scores to probabilities, fitted on held-out rows if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+    /// What was understood of the user's own table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<DataCheck>,
+}
+
+impl ModelCard {
+    pub(crate) fn new<D>(
+        config: &RunConfig<D>,
+        prepared: &Prepared,
+        calibration: Option<Calibration>,
+    ) -> Self {
+        let facts = &prepared.facts;
+        Self {
+            version: VERSION,
+            mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
+            model: prepared.model.clone(),
+            shape: prepared.problem.train().features.shape(),
+            scaler: prepared.scaler.clone(),
+            class_names: facts.class_names.clone(),
+            priors: prepared.priors.clone(),
+            method: config.method,
+            loss: config.loss,
+            costs: prepared.costs.clone(),
+            dataset: facts.dataset.clone(),
+            data_mark: facts.mark.clone(),
+            schema: facts.schema.clone(),
+            range: facts.range.clone(),
+            estimated_priors: facts.estimated.clone(),
+            calibration,
+            check: facts.check.clone(),
+        }
+    }
+}
+
+/// Rows that were held out of training, with the scores of the finished model: what thresholds and judgement
+/// without negatives are made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldOutScores {
+    /// What is known of each row.
+    pub labels: Vec<MpuLabel>,
+    /// `k` scores a row.
+    pub scores: Vec<f32>,
+}
+
+impl ModelCard {
+    /// Reads the card and the weights of a finished run.
+    fn read(folder: &RunFolder) -> Result<(Self, Params)> {
+        let path = folder.path().display();
+        let file = folder.file("model.json");
+        ensure!(
+            file.is_file(),
+            "{path} has no model.json: the run is not finished\nhint: continue it with `mpu-cli train --resume {path}`"
+        );
+        let damaged = || format!("{} is damaged", file.display());
+        let bytes = files::read(&file)?;
+        let found = serde_json::from_slice::<Versioned>(&bytes).with_context(damaged)?;
+        ensure!(
+            found.version <= VERSION,
+            "{} is of version {}, but this program reads up to {VERSION}\nhint: use a newer mpu-cli",
+            file.display(),
+            found.version
+        );
+        let card: Self = serde_json::from_slice(&bytes).with_context(damaged)?;
+        let weights = folder.file("model.safetensors");
+        let params = model_from_bytes(&card.model, &files::read(&weights)?).map_err(|error| {
+            Error::Refused(format!(
+                "{} is damaged or of another model: {error}\nhint: train again, or copy the whole folder of the run",
+                weights.display()
+            ))
+        })?;
+        Ok((card, params))
+    }
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+/// The figures of a finished run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// The version of this form.
+    pub version: u32,
+    /// The version of the program that trained it.
+    pub mpu_version: String,
+    /// The method.
+    pub method: Method,
+    /// The dataset, or the user's file.
+    pub dataset: String,
+    /// The number of classes, the negative one included.
+    pub classes: usize,
+    /// The share of negatives in the pool that training was told.
+    pub prior: f64,
+    /// The seed.
+    pub seed: u64,
+    /// Epochs trained.
+    pub epochs: usize,
+    /// The figures of the last epoch: what is reported.
+    pub last: EpochMetrics,
+    /// The mean test accuracy of the last ten epochs, beside it.
+    pub test_accuracy_last_ten: Option<f64>,
+    /// The learning rate.
+    pub lr: f64,
+    /// For a sweep: every rate with the figures it was chosen by.
+    pub sweep: Vec<RateResult>,
+    /// The digest of the split's rows.
+    pub split_digest: String,
+    /// The digest of the weights.
+    pub model_sha256: String,
+    /// How the data differ from the published ones, if they do.
+    pub data_mark: Option<String>,
+    /// Threads used.
+    pub threads: usize,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// One learning rate of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RateResult {
+    /// The rate.
+    pub lr: f64,
+    /// Estimated from held-out labelled rows and pool.
+    pub validation_accuracy: Option<f64>,
+    /// Estimated from the same.
+    pub validation_risk: Option<f64>,
+    /// By the true labels of test rows.
+    pub test_accuracy: Option<f64>,
+    /// Whether this one was taken.
+    pub chosen: bool,
+}
+
+/// A run's folder.
+#[derive(Debug, Clone)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// A folder for a new run; it must be empty.
+    pub fn create(path: &Path, config_toml: &str) -> Result<Self> {
+        files::new_folder(path)?;
+        let folder = Self {
+            path: path.to_owned(),
+        };
+        let written = files::write_atomic(&folder.file("config.toml"), config_toml.as_bytes());
+        if written.is_err() {
+            // An empty folder would only be in the way.
+            let _ = std::fs::remove_dir(path);
+        }
+        written.map(|()| folder)
+    }
+
+    /// The folder of a run that was begun.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder = Self {
+            path: path.to_owned(),
+        };
+        ensure!(
+            folder.file("config.toml").is_file(),
+            "{} is not the folder of a run: it has no config.toml",
+            path.display()
+        );
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The state to resume from, if a checkpoint was written.
+    pub fn checkpoint(&self) -> Result<Option<State>> {
+        read_state(&self.file("checkpoint.safetensors"))
+    }
+
+    /// Writes the state and the figures so far.
+    pub fn write_checkpoint(&self, state: &State) -> Result<()> {
+        write_state(&self.file("checkpoint.safetensors"), state)?;
+        self.write_metrics(&state.history)
+    }
+
+    /// Writes `metrics.csv`: one line per epoch.
+    pub(crate) fn write_metrics(&self, history: &[EpochMetrics]) -> Result<()> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for metrics in history {
+            writer.serialize(metrics).context("writing metrics.csv")?;
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(|e| e.into_error())
+            .context("writing metrics.csv")?;
+        files::write_atomic(&self.file("metrics.csv"), &bytes)
+    }
+
+    /// Writes the model.
+    pub(crate) fn write_model(&self, params: &Params, card: &ModelCard) -> Result<()> {
+        let bytes = model_to_bytes(params)?;
+        files::write_atomic(&self.file("model.safetensors"), &bytes)?;
+        let card = serde_json::to_vec_pretty(card).context("writing model.json")?;
+        files::write_atomic(&self.file("model.json"), &card)
+    }
+
+    /// Writes `held-out.csv`: the class of a labelled row (blank in the pool), and its scores.
+    pub(crate) fn write_held_out(
+        &self,
+        held: &HeldOutScores,
+        class_names: &[String],
+    ) -> Result<()> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let columns = class_names.iter().map(|name| format!("score:{name}"));
+        writer.write_record(["label".to_owned()].into_iter().chain(columns))?;
+        for (label, scores) in held
+            .labels
+            .iter()
+            .zip(held.scores.chunks(class_names.len()))
+        {
+            let label = match *label {
+                MpuLabel::Labeled(class) => class_names[class].clone(),
+                MpuLabel::Unlabeled => String::new(),
+            };
+            let scores = scores.iter().map(ToString::to_string);
+            writer.write_record([label].into_iter().chain(scores))?;
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(|e| e.into_error())
+            .context("writing held-out.csv")?;
+        files::write_atomic(&self.file("held-out.csv"), &bytes)
+    }
+
+    pub(crate) fn held_out(&self, class_names: &[String]) -> Result<Option<HeldOutScores>> {
+        let path = self.file("held-out.csv");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let damaged = || format!("{} is damaged", path.display());
+        let mut reader = csv::Reader::from_path(&path).with_context(damaged)?;
+        let mut held = HeldOutScores {
+            labels: Vec::new(),
+            scores: Vec::new(),
+        };
+        for row in reader.records() {
+            let row = row.with_context(damaged)?;
+            ensure!(row.len() == class_names.len() + 1, "{}", damaged());
+            held.labels.push(match &row[0] {
+                "" => MpuLabel::Unlabeled,
+                name => {
+                    let class = class_names.iter().position(|class| class == name);
+                    MpuLabel::Labeled(class.with_context(damaged)?)
+                }
+            });
+            for score in row.iter().skip(1) {
+                held.scores.push(score.parse().with_context(damaged)?);
+            }
+        }
+        Ok(Some(held))
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> Result<String> {
+        let bytes = files::read(&self.file("config.toml"))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The figures of every epoch, if they were written.
+    pub(crate) fn history(&self) -> Result<Vec<EpochMetrics>> {
+        let path = self.file("metrics.csv");
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let damaged = || format!("{} is damaged", path.display());
+        let mut reader = csv::Reader::from_path(&path).with_context(damaged)?;
+        let history = reader.deserialize().collect::<Result<_, csv::Error>>();
+        history.with_context(damaged)
+    }
+
+    /// The summary, if the run was finished.
+    pub(crate) fn summary(&self) -> Result<Option<RunSummary>> {
+        let path = self.file("summary.json");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let summary = serde_json::from_slice(&files::read(&path)?);
+        summary.with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    /// The model of a finished run.
+    pub(crate) fn model(&self) -> Result<(ModelCard, Params)> {
+        ModelCard::read(self)
+    }
+
+    /// Writes the summary, last of all: where it is, the run is complete.
+    pub(crate) fn write_summary(&self, summary: &RunSummary) -> Result<()> {
+        let bytes = serde_json::to_vec_pretty(summary).context("writing summary.json")?;
+        files::write_atomic(&self.file("summary.json"), &bytes)
+    }
+}
+
+/// Reads the state of a run, if it was kept.
+pub fn read_state(path: &Path) -> Result<Option<State>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let state = State::from_bytes(&files::read(path)?);
+    state.map(Some).with_context(|| path.display())
+}
+
+/// Keeps the state of a run in a file.
+pub fn write_state(path: &Path, state: &State) -> Result<()> {
+    files::write_atomic(path, &state.to_bytes()?)
+}
+
+impl RunSummary {
+    /// The version that this program writes.
+    pub const VERSION: u32 = VERSION;
+
+    pub(crate) fn new<D>(
+        config: &RunConfig<D>,
+        prepared: &Prepared,
+        trained: &Trained,
+    ) -> Result<Self> {
+        let outcome = &trained.outcome;
+        let history = &outcome.state.history;
+        let facts = &prepared.facts;
+        Ok(Self {
+            version: VERSION,
+            mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
+            method: config.method,
+            dataset: facts.dataset.clone(),
+            classes: prepared.problem.classes().get(),
+            prior: prepared.priors.negative(),
+            seed: config.seed,
+            epochs: outcome.state.epochs_done(),
+            last: outcome.reported().context("no epoch was trained")?.clone(),
+            test_accuracy_last_ten: Self::last_ten(history),
+            lr: trained.lr,
+            sweep: trained.rates.clone(),
+            split_digest: facts.split_digest.clone(),
+            model_sha256: sha256(&model_to_bytes(outcome.params())?),
+            data_mark: facts.mark.clone(),
+            threads: trained.threads.get(),
+            seconds: trained.seconds,
+        })
+    }
+
+    /// The mean test accuracy of the last ten epochs.
+    pub fn last_ten(history: &[EpochMetrics]) -> Option<f64> {
+        let last = &history[history.len().saturating_sub(10)..];
+        let sum: Option<f64> = last.iter().map(|metrics| metrics.test_accuracy).sum();
+        sum.filter(|_| !last.is_empty())
+            .map(|sum| sum / last.len() as f64)
+    }
+}
