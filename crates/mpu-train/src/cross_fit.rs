@@ -147,6 +147,7 @@ impl CrossFit {
         fold: usize,
         step: &(dyn Fn() -> Control + Sync),
     ) -> Result<Option<Vec<f64>>> {
+        let _span = tracing::debug_span!("fold", fold = fold + 1).entered();
         let rows = |inside: bool| -> Vec<usize> {
             (0..folds.len())
                 .filter(|&row| (folds[row] == fold) == inside)
