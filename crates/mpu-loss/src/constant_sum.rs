@@ -1,14 +1,14 @@
 //! How far a loss is from the constant-sum condition, measured on a grid.
 
 use candle_core::{DType, Device, Tensor};
-use serde::Serialize;
 
 use crate::error::{During, Result};
 use crate::loss::{CONSTANT_SUM, Loss};
 
 /// The element type a diagnostic is computed in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Precision {
     /// Single, as in training and in the paper's table.
     F32,
@@ -26,7 +26,8 @@ impl Precision {
 }
 
 /// The two diagnostic columns of the paper's table of loss variants.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ConstantSum {
     /// The largest deviation on the grid.
     pub max: f64,

@@ -1,9 +1,8 @@
 //! What is known of a loss, as data.
 
-use serde::Serialize;
-
 /// Known facts about a loss `ℓ`; tests hold each of them to the function itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Facts {
     /// Whether `ℓ(z) + ℓ(-z) = 1` for all `z`.
     pub constant_sum: bool,

@@ -66,6 +66,8 @@ mod sample;
 mod stable;
 mod surrogate;
 
+/// The tensors of this interface, in the version that they are from.
+pub use candle_core;
 pub use constant_sum::{ConstantSum, Precision, constant_sum};
 pub use costs::{expected_cost_tensor, squared_error, squared_error_tensor};
 pub use error::{Error, Result};

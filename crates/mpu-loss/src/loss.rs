@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use candle_core::Tensor;
-use serde::{Deserialize, Serialize};
 
 use crate::error::{During, Error, Result};
 use crate::facts::Facts;
@@ -15,10 +14,9 @@ use crate::surrogate::Surrogate;
 pub const CONSTANT_SUM: f64 = 1.0;
 
 /// Whether a surrogate is used as it is or symmetrised.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Form {
     /// The surrogate itself.
     #[default]
@@ -72,32 +70,30 @@ impl FromStr for Form {
 /// assert!(loss.facts().constant_sum);
 /// # Ok::<(), mpu_loss::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Fields", into = "Fields")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Fields", into = "Fields"))]
 pub struct Loss {
     surrogate: Surrogate,
     gamma: f64,
     form: Form,
 }
 
-/// What a file holds of a [`Loss`], before it is checked.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What a file holds of a [`Loss`], before it is checked; what it leaves out is the usual one's.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Fields {
-    #[serde(default = "usual")]
     surrogate: Surrogate,
-    #[serde(default = "unit")]
     gamma: f64,
-    #[serde(default)]
     form: Form,
 }
 
-fn usual() -> Surrogate {
-    Loss::default().surrogate
-}
-
-fn unit() -> f64 {
-    1.0
+#[cfg(feature = "serde")]
+impl Default for Fields {
+    fn default() -> Self {
+        Loss::default().into()
+    }
 }
 
 impl Default for Loss {
@@ -227,6 +223,7 @@ impl Loss {
     }
 }
 
+#[cfg(feature = "serde")]
 impl TryFrom<Fields> for Loss {
     type Error = Error;
 
@@ -235,6 +232,7 @@ impl TryFrom<Fields> for Loss {
     }
 }
 
+#[cfg(feature = "serde")]
 impl From<Loss> for Fields {
     fn from(loss: Loss) -> Self {
         Self {

@@ -57,6 +57,8 @@ mod resnet;
 pub mod spec;
 mod threads;
 
+/// The tensors of this interface, in the version that they are from.
+pub use candle_core;
 pub use error::{Error, Result};
 pub use init::Init;
 pub use layout::{Entry, Role};

@@ -79,6 +79,8 @@ mod likelihood;
 mod objective;
 mod terms;
 
+/// The tensors of this interface, in the version that they are from.
+pub use candle_core;
 pub use correction::{Correction, Placement};
 pub use diagnostics::{area_offset, class_risk, unbiasedness_gap};
 pub use error::{Error, Result};

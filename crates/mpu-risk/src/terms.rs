@@ -1,11 +1,10 @@
 //! How partial risks are combined into one risk, and what is kept of them.
 
-use serde::Serialize;
-
 use crate::correction::Correction;
 
 /// Every part of an estimated risk, for logs, diagnostics and tests.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RiskTerms {
     /// `μ_i`: the mean loss of each labelled group as its own class; `None` where it has no row.
     pub labeled: Vec<Option<f64>>,

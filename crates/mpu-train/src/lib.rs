@@ -52,6 +52,8 @@ mod select;
 mod settings;
 mod trainer;
 
+/// The tensors of this interface, in the version that they are from.
+pub use candle_core;
 pub use checkpoint::{KeptModel, State, model_from_bytes, model_to_bytes};
 pub use cross_fit::{CrossFit, OutOfFold};
 pub use device::DeviceChoice;

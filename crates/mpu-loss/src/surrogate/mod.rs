@@ -11,7 +11,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use candle_core::Tensor;
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::facts::Facts;
@@ -28,8 +27,9 @@ use crate::facts::Facts;
 /// | [`Logistic`](Self::Logistic) | `log(1 + e^{-γz})` | no | `(0, ∞)` | `γ` |
 ///
 /// The same facts are to be had as data from [`Loss::facts`](crate::Loss::facts).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Surrogate {
     /// Probability-style sigmoid: not the logistic log-loss.
     SigmoidProb,

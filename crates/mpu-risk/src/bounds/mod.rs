@@ -35,16 +35,14 @@ pub use rademacher::{Layer, Network};
 
 use mpu_data::Priors;
 use mpu_loss::Loss;
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::groups::Groups;
 
 /// Which constants a statement is evaluated with.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Constants {
     /// Those that the proof supports.
     #[default]
