@@ -2,27 +2,25 @@
 //!
 //! Each round computes the same risk both ways; the setup checks that they agree.
 
-#![allow(missing_docs, reason = "criterion generates public items")]
+#![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 #![allow(clippy::expect_used, reason = "a bench may stop at a fault of its own")]
 
-use std::hint::black_box;
+mod timer;
 
 use candle_core::{Device, Var};
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use mpu_data::{ClassCount, MpuLabel, Priors};
 use mpu_loss::Loss;
 use mpu_risk::{Correction, Estimator, Groups, Objective};
 
 const N_ROWS: usize = 512;
 
-fn risks(c: &mut Criterion) {
+fn main() {
     for objective in [
         Objective::Csmpu(Correction::Abs),
         Objective::CsmpuExact(Correction::Nn),
         Objective::UreOvr,
         Objective::Area,
     ] {
-        let mut group = c.benchmark_group(format!("risk/{objective}"));
         for k in [4usize, 8, 64, 1000] {
             let classes = ClassCount::new(k).expect("k >= 2");
             // Half of the batch is the pool, the rest goes round the observed classes.
@@ -54,25 +52,14 @@ fn risks(c: &mut Criterion) {
                 "{objective}: {on_tensors} {in_f64}"
             );
 
-            group.bench_function(
-                BenchmarkId::new("tensor", format!("n={N_ROWS},k={k}")),
-                |b| {
-                    b.iter(|| {
-                        let risk = estimator.risk(&scores, &groups).expect("a risk");
-                        black_box(risk.objective.backward().expect("gradient"))
-                    });
-                },
-            );
-            group.bench_function(
-                BenchmarkId::new("plain", format!("n={N_ROWS},k={k}")),
-                |b| {
-                    b.iter(|| black_box(estimator.plain(&plain, &groups).expect("a risk")));
-                },
-            );
+            let id = |form: &str| format!("risk/{objective}/{form}/n={N_ROWS},k={k}");
+            timer::time(&id("tensor"), || {
+                let risk = estimator.risk(&scores, &groups).expect("a risk");
+                risk.objective.backward().expect("gradient")
+            });
+            timer::time(&id("plain"), || {
+                estimator.plain(&plain, &groups).expect("a risk")
+            });
         }
-        group.finish();
     }
 }
-
-criterion_group!(benches, risks);
-criterion_main!(benches);

@@ -2,17 +2,6 @@
 
 use crate::support::{mpu_cli, stderr, stdout};
 
-/// The folder with the real benchmark files, if the environment names one.
-fn data_dir() -> Option<String> {
-    let dir = std::env::var("MPU_DATA_DIR")
-        .ok()
-        .filter(|dir| !dir.is_empty());
-    if dir.is_none() {
-        println!("skipped: set MPU_DATA_DIR to a folder with the benchmark files");
-    }
-    dir
-}
-
 #[test]
 fn the_list_names_all_eight() {
     let text = stdout(&mpu_cli(&["data", "list", "--offline"]));
@@ -53,65 +42,6 @@ fn a_missing_dataset_fails_its_check_and_says_what_to_put_where() {
         "{}",
         stdout(&output)
     );
-}
-
-#[test]
-fn the_real_files_are_as_published_but_for_the_marked_subset() {
-    let Some(dir) = data_dir() else { return };
-    let output = mpu_cli(&["data", "verify", "--offline", "--data-dir", &dir]);
-    assert!(output.status.success(), "{}", stdout(&output));
-    let text = stdout(&output);
-    for name in [
-        "mnist",
-        "fashion-mnist",
-        "kmnist",
-        "usps",
-        "semeion",
-        "pendigits",
-        "waveform1",
-    ] {
-        assert!(text.contains(&format!("{name}: as published")), "{text}");
-    }
-    assert!(text.contains("svhn: usable, with a mark"), "{text}");
-    assert!(
-        text.contains("subset: the train part has 14000 of 73257 rows"),
-        "{text}"
-    );
-}
-
-#[test]
-fn the_split_of_mnist_is_what_the_formula_says() {
-    let Some(dir) = data_dir() else { return };
-    let args = [
-        "split",
-        "--dataset",
-        "mnist",
-        "--classes",
-        "4",
-        "--prior",
-        "0.5",
-        "--protocol",
-        "first-k",
-        "--seed",
-        "1",
-        "--format",
-        "json",
-        "--data-dir",
-        &dir,
-    ];
-    let json: serde_json::Value = serde_json::from_str(&stdout(&mpu_cli(&args))).unwrap();
-    // 6131 negatives; of each observed class floor(6131 · (1/0.5 - 1) / 3) = 2043 rows.
-    assert_eq!(
-        json["pool_by_hidden_class"],
-        serde_json::json!([2043, 2043, 2043, 6131])
-    );
-    assert_eq!(
-        json["labeled"],
-        serde_json::json!([5923 - 2043, 6742 - 2043, 5958 - 2043])
-    );
-    assert_eq!(json["test"], serde_json::json!([980, 1135, 1032, 1010]));
-    let again: serde_json::Value = serde_json::from_str(&stdout(&mpu_cli(&args))).unwrap();
-    assert_eq!(json["digest"], again["digest"]);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::browser;
 use crate::evaluate::items::{benchmark, complaint, items, json, told, train};
 
 /// The sections of a report of a run that was judged by true labels.
@@ -164,13 +163,4 @@ fn only_a_former_report_is_overwritten() {
     told(&[&args[..], &["--force"]].concat());
     told(&args);
     assert!(complaint(&["report", &items.text("nowhere")]).contains("nowhere"));
-}
-
-#[test]
-fn a_browser_shows_all_of_it_at_both_widths() {
-    let items = items();
-    let (run, file) = (items.text("run"), items.text("checked.csv"));
-    let shown = items.text("shown.html");
-    told(&["report", &run, "--data", &file, "--out", &shown]);
-    browser::shows_all_of(&fs::read_to_string(&shown).unwrap());
 }

@@ -139,39 +139,3 @@ fn only_what_is_asked_for_is_planned() {
     assert_eq!(code, Some(2));
     assert!(error.contains("table1"), "{error}");
 }
-
-/// The second step of figure 3 needs the first: runs with the true priors, then with wrong ones.
-#[test]
-fn wrong_priors_follow_from_the_runs_with_the_true_ones() {
-    let Some(data) = std::env::var_os("MPU_DATA_DIR") else {
-        println!("skipped: MPU_DATA_DIR does not name the benchmark files");
-        return;
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let args = ["figures", "--only", "figure3", "--quick", "--out", "q"];
-    let output = bare(dir.path(), &args)
-        .env("MPU_DATA_DIR", data)
-        .output()
-        .unwrap();
-    let text = good(&output);
-    // Three numbers of classes, two schemes, five sizes.
-    assert!(
-        text.contains("33 needed, 0 were there, 33 trained"),
-        "{text}"
-    );
-    let svg = std::fs::read_to_string(dir.path().join("q/figures/figure3.svg")).unwrap();
-    assert!(
-        svg.contains("scalar-last") && svg.contains("adversarial"),
-        "{svg}"
-    );
-    assert!(svg.contains("1 seed, 2 epochs"), "{svg}");
-    // A report draws what is stored, whatever was asked for when it was made.
-    let again = [
-        &args[..],
-        &["--report-only", "--epochs", "7", "--seeds", "3"],
-    ]
-    .concat();
-    good(&bare(dir.path(), &again).output().unwrap());
-    let redrawn = std::fs::read_to_string(dir.path().join("q/figures/figure3.svg")).unwrap();
-    assert_eq!(redrawn, svg);
-}

@@ -1,37 +1,10 @@
 //! `mpu-cli plan|run|status|collect|submit|pack`: many runs, killed, shared and failed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::support::{mpu_cli, stderr, stdout};
-
-/// A sweep of small runs on generated rows.
-pub(crate) fn sweep(folder: &Path, seeds: usize, epochs: usize) -> PathBuf {
-    let seeds: Vec<String> = (1..=seeds).map(|seed| seed.to_string()).collect();
-    let text = format!(
-        "method = [\"csmpu-abs\", \"area\"]\nseed = [{}]\n[data]\ngenerated-rows = 300\nprior = [0.2, 0.5]\n\
-         [model]\nkind = \"mlp\"\nhidden = [16]\n[train]\nepochs = {epochs}\nbatch-size = 64\ncheckpoint-every = 1\n",
-        seeds.join(", ")
-    );
-    let path = folder.join("sweep.toml");
-    std::fs::write(&path, text).unwrap();
-    path
-}
-
-fn on(command: &str, sweep: &Path, out: &Path, extra: &[&str]) -> std::process::Output {
-    let (sweep, out) = (sweep.to_str().unwrap(), out.to_str().unwrap());
-    let fixed = [command, sweep, "--out", out];
-    mpu_cli(&[&fixed[..], extra].concat())
-}
-
-/// The table of a finished sweep, with every digit.
-pub(crate) fn table(sweep: &Path, out: &Path) -> String {
-    let output = on("collect", sweep, out, &["--format", "csv"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(!stderr(&output).contains("missing"), "{}", stderr(&output));
-    stdout(&output)
-}
+use crate::support::{mpu_cli, on, stderr, stdout, sweep, table};
 
 fn start(sweep: &Path, out: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_mpu-cli"))

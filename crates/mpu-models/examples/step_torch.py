@@ -6,7 +6,7 @@ Reads lines `VARIANT STEPS` and answers each with the seconds these steps took a
 or with `unavailable REASON`. The variants: `eager` (fused Adam), `eager-unfused` (PyTorch's default Adam),
 `compiled` (torch.compile, fused Adam), `channels-last` (eager in that memory format, images only), `products`
 (the matrix products of a perceptron's step and nothing else). Network, weights, batch and loss are those
-of `step.rs`; `tests/golden/make_golden.py` takes the networks from here.
+of `step.rs`; `tests/it/golden/make_golden.py` takes the networks from here.
 """
 
 import sys

@@ -1,4 +1,4 @@
-//! What is in the bytes, read back field by field.
+//! What is in the bytes of ONNX models, read back field by field.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use mpu_models::{Error, Params};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::{mlp, params_of, resnet};
+use crate::networks::{mlp, params_of, resnet};
 
 /// A message read back: its fields in order.
 struct Fields<'a>(Vec<(u64, Field<'a>)>);

@@ -1,8 +1,5 @@
 //! Every surrogate in both forms, held to independent formulas, differences and known facts.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::manual_clamp, reason = "the formulas as printed")]
-
 use candle_core::{DType, Device, Tensor, Var};
 use mpu_loss::{Error, Form, Loss, Surrogate};
 use proptest::prelude::*;

@@ -1,13 +1,13 @@
 //! What ONNX Runtime makes of the models.
 //!
 //! This needs a Python with `onnxruntime` and `numpy`: the one `MPU_PYTHON` names, or else `python3`.
-//! Without it the tests say so and pass. With `onnx` there as well, its checker is asked.
+//! With `onnx` there as well, its checker is asked.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
+use libtest_mimic::Trial;
 use mpu_models::fused::Workspace;
 use mpu_models::onnx::{Affine, Calibration, Options, to_bytes};
 use mpu_models::{ModelSpec, Threads};
@@ -15,7 +15,25 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde::Deserialize;
 
-use crate::{draws, mlp, params_of, resnet};
+use crate::need::{Need, python};
+use crate::networks::{draws, mlp, params_of, resnet};
+
+pub(crate) fn tests() -> Vec<Trial> {
+    vec![
+        Need::Onnx.test(
+            "onnx::perceptrons_score_as_ours_do",
+            perceptrons_score_as_ours_do,
+        ),
+        Need::Onnx.test(
+            "onnx::residual_networks_score_as_ours_do",
+            residual_networks_score_as_ours_do,
+        ),
+        Need::Onnx.test(
+            "onnx::features_are_scaled_as_ours_are",
+            features_are_scaled_as_ours_are,
+        ),
+    ]
+}
 
 /// Reads `bytes rows inputs`, the model and the rows; answers with what it found.
 const SCRIPT: &str = "
@@ -53,24 +71,8 @@ struct Answer {
     probabilities: Vec<f64>,
 }
 
-/// The Python to ask, if it has what is needed; else one line says so.
-fn python() -> Option<&'static str> {
-    static PYTHON: OnceLock<Option<String>> = OnceLock::new();
-    let python = PYTHON.get_or_init(|| {
-        let python = std::env::var("MPU_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-        let mut command = Command::new(&python);
-        let probe = command.args(["-c", "import onnxruntime, numpy"]).output();
-        if probe.is_ok_and(|it| it.status.success()) {
-            return Some(python);
-        }
-        println!("skipped: `{python}` has not the packages onnxruntime and numpy");
-        None
-    });
-    python.as_deref()
-}
-
-fn ask(python: &str, model: &[u8], rows: &[f32], inputs: usize) -> Answer {
-    let mut command = Command::new(python);
+fn ask(model: &[u8], rows: &[f32], inputs: usize) -> Answer {
+    let mut command = Command::new(python());
     command.args(["-c", SCRIPT]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -100,7 +102,6 @@ fn gap(got: &[f64], want: &[f32]) -> f64 {
 
 /// ONNX Runtime on `rows` as they are, against our own prediction on rows scaled in `f64`.
 fn check(spec: &ModelSpec, rows: &[f32], input: Option<Affine>, seed: u64) {
-    let Some(python) = python() else { return };
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let params = params_of(spec, rng);
     let (inputs, k) = (spec.inputs(), spec.outputs());
@@ -129,7 +130,7 @@ fn check(spec: &ModelSpec, rows: &[f32], input: Option<Affine>, seed: u64) {
         calibration: Some(Calibration { a, b: b.clone() }),
         metadata: BTreeMap::from([("classes".to_owned(), "α,β".to_owned())]),
     };
-    let answer = ask(python, &to_bytes(&params, &options).unwrap(), rows, inputs);
+    let answer = ask(&to_bytes(&params, &options).unwrap(), rows, inputs);
     let found = gap(&answer.scores, &want);
     println!("{spec:?}: gap {found:.1e}, checked {}", answer.checked);
     assert!(found < 1e-4, "{spec:?}: {found:e}");
@@ -157,7 +158,6 @@ fn check_plain(spec: &ModelSpec, n_rows: usize, seed: u64) {
     check(spec, &rows, None, seed);
 }
 
-#[test]
 fn perceptrons_score_as_ours_do() {
     check_plain(&mlp(5, &[7, 3], 4), 9, 10);
     check_plain(&mlp(4, &[], 2), 1, 11);
@@ -165,7 +165,6 @@ fn perceptrons_score_as_ours_do() {
     check_plain(&ModelSpec::mlp5(784, 10), 33, 13);
 }
 
-#[test]
 fn residual_networks_score_as_ours_do() {
     check_plain(&resnet(1, 9, 7, 8, 3), 5, 20);
     check_plain(&resnet(3, 6, 11, 14, 2), 1, 21);
@@ -189,7 +188,6 @@ fn check_scaled(spec: &ModelSpec, columns: &[(f64, f64)], seed: u64) {
     check(spec, &rows, Some(Affine { shift, scale }), seed);
 }
 
-#[test]
 fn features_are_scaled_as_ours_are() {
     // Far from zero; a constant; one left out; very small and very large.
     let columns = [

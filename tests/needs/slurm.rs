@@ -1,42 +1,32 @@
 //! The cluster engine against a real Slurm: a controller and two nodes on this machine.
 //!
-//! Needs Debian's packages `slurm-wlm` and `munge` and the rights of root; skipped with a line where these
-//! are not there.
+//! Needs Debian's packages `slurm-wlm` and `munge` and the rights of root.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::runs::{sweep, table};
-use crate::support::{mpu_cli, stderr};
+use libtest_mimic::Trial;
+
+use crate::need::{Need, daemons};
+use crate::support::{mpu_cli, stderr, sweep, table};
+
+pub(crate) fn tests() -> Vec<Trial> {
+    vec![Need::Slurm.test(
+        "slurm::forty_runs_survive_the_death_of_a_node",
+        forty_runs_survive_the_death_of_a_node,
+    )]
+}
 
 /// A cluster in a folder of its own; it ends with the test.
 struct Cluster {
     folder: PathBuf,
 }
 
-fn program(name: &str) -> Option<PathBuf> {
-    ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"]
-        .iter()
-        .map(|folder| Path::new(folder).join(name))
-        .find(|path| path.is_file())
-}
-
-fn is_root() -> bool {
-    let output = Command::new("id").arg("-u").output();
-    output.is_ok_and(|output| output.stdout == b"0\n")
-}
-
 impl Cluster {
-    /// `None` where Slurm is not installed.
-    fn start(folder: &Path) -> Option<Self> {
-        let [munged, slurmctld, slurmd] = ["munged", "slurmctld", "slurmd"].map(program);
-        let (Some(munged), Some(slurmctld), Some(slurmd), true) =
-            (munged, slurmctld, slurmd, is_root())
-        else {
-            return None;
-        };
-        let host = Command::new("hostname").output().ok()?;
+    fn start(folder: &Path) -> Self {
+        let [munged, slurmctld, slurmd] = daemons().unwrap();
+        let host = Command::new("hostname").output().unwrap();
         let host = String::from_utf8_lossy(&host.stdout).trim().to_owned();
         let path = folder.display();
         // Ports that other tests on this machine are not likely to have.
@@ -56,12 +46,12 @@ impl Cluster {
             port + 1,
             port + 2
         );
-        std::fs::create_dir(folder.join("state")).ok()?;
-        std::fs::write(folder.join("slurm.conf"), text).ok()?;
+        std::fs::create_dir(folder.join("state")).unwrap();
+        std::fs::write(folder.join("slurm.conf"), text).unwrap();
         let key: Vec<u8> = (0..=255u8).cycle().take(1024).collect();
-        std::fs::write(folder.join("munge.key"), key).ok()?;
-        run("chmod", &["400", &format!("{path}/munge.key")])?;
-        run("chmod", &["755", &format!("{path}")])?;
+        std::fs::write(folder.join("munge.key"), key).unwrap();
+        run("chmod", &["400", &format!("{path}/munge.key")]);
+        run("chmod", &["755", &format!("{path}")]);
         let cluster = Self {
             folder: folder.to_owned(),
         };
@@ -74,7 +64,7 @@ impl Cluster {
             flag("seed-file", "munged.seed"),
             "--force".to_owned(),
         ];
-        let munged = Command::new(munged).args(flags).status().ok()?;
+        let munged = Command::new(munged).args(flags).status().unwrap();
         assert!(munged.success(), "munged does not start");
         assert!(cluster.command(&slurmctld, &["-i"]).status.success());
         for node in ["n1", "n2"] {
@@ -84,7 +74,7 @@ impl Cluster {
             let nodes = cluster.command(Path::new("sinfo"), &["-h", "-t", "idle", "-o", "%D"]);
             nodes.stdout == b"2\n"
         });
-        Some(cluster)
+        cluster
     }
 
     fn command(&self, program: &Path, args: &[&str]) -> Output {
@@ -133,27 +123,20 @@ impl Drop for Cluster {
     }
 }
 
-fn run(program: &str, args: &[&str]) -> Option<()> {
-    let status = Command::new(program)
-        .args(args)
-        .stderr(Stdio::null())
-        .status();
-    status.is_ok_and(|status| status.success()).then_some(())
+fn run(program: &str, args: &[&str]) {
+    let mut command = Command::new(program);
+    command.args(args).stderr(Stdio::null()).status().unwrap();
 }
 
 fn n_records(out: &Path) -> usize {
     std::fs::read_dir(out.join("records")).map_or(0, Iterator::count)
 }
 
-#[test]
 fn forty_runs_survive_the_death_of_a_node() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("slurm");
     std::fs::create_dir(&folder).unwrap();
-    let Some(cluster) = Cluster::start(&folder) else {
-        println!("skipped: Slurm needs the packages slurm-wlm and munge, and root");
-        return;
-    };
+    let cluster = Cluster::start(&folder);
     let (sweep, out) = (sweep(dir.path(), 10, 60), dir.path().join("cluster"));
     let told = cluster.submit(&sweep, &out);
     assert!(told.contains("submitted 40 runs"), "{told}");

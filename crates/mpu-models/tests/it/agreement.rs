@@ -1,18 +1,12 @@
 //! The fused path against the reference path: scores, every gradient, running statistics.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use candle_core::{Device, Tensor};
 use mpu_models::fused::Workspace;
-use mpu_models::{Error, Init, MlpSpec, Mode, ModelSpec, Network, Params, ResNetSpec, Threads};
+use mpu_models::{Error, Init, Mode, ModelSpec, Network, Params, Threads};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::SeedableRng;
 
-fn draws(rng: &mut ChaCha8Rng, n: usize) -> Vec<f32> {
-    (0..n)
-        .map(|_| (rng.next_u32() >> 8) as f32 / (1 << 23) as f32 - 1.0)
-        .collect()
-}
+use crate::networks::{draws, mlp, resnet};
 
 /// Parameters with nothing at its default: scales, shifts and running statistics moved as well.
 fn params_of(spec: &ModelSpec, rng: &mut ChaCha8Rng) -> Params {
@@ -102,24 +96,6 @@ fn check(spec: &ModelSpec, n: usize, seed: u64) {
     let mut scores = vec![f32::NAN; want.len()];
     workspace.predict(&params, &batch, &mut scores).unwrap();
     close(&format!("{case}: predicted scores"), &scores, &want, 1e-4);
-}
-
-fn mlp(inputs: usize, hidden: &[usize], outputs: usize) -> ModelSpec {
-    ModelSpec::Mlp(MlpSpec {
-        inputs,
-        hidden: hidden.to_vec(),
-        outputs,
-    })
-}
-
-fn resnet(channels: usize, height: usize, width: usize, depth: usize, outputs: usize) -> ModelSpec {
-    ModelSpec::ResNet(ResNetSpec {
-        channels,
-        height,
-        width,
-        depth,
-        outputs,
-    })
 }
 
 #[test]

@@ -1,11 +1,29 @@
 //! A page as a browser shows it, on a desk and on a phone.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use libtest_mimic::Trial;
 use serde::Deserialize;
+
+use crate::items::{items, told};
+use crate::need::{Need, browser};
+use crate::{made_up, run_report};
+
+pub(crate) fn tests() -> Vec<Trial> {
+    vec![
+        Need::Chromium.test(
+            "browser::a_report_of_two_runs_fits_a_desk_and_a_phone",
+            a_report_of_two_runs_fits_a_desk_and_a_phone,
+        ),
+        Need::Chromium.test(
+            "browser::the_report_of_a_real_run_fits_as_well",
+            the_report_of_a_real_run_fits_as_well,
+        ),
+    ]
+}
 
 /// Tells the page around it what the browser made of this one.
 const MEASURE: &str = r#"<script>
@@ -58,14 +76,6 @@ struct Drawing {
     scale: f64,
 }
 
-fn browser() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    std::env::split_paths(&folders)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|path| path.is_file())
-}
-
 /// What the browser printed: the page after its scripts ran, and its log.
 fn open(browser: &Path, folder: &Path) -> (String, String) {
     let [dom, log] = ["dom", "log"].map(|name| folder.join(name));
@@ -105,12 +115,9 @@ fn open(browser: &Path, folder: &Path) -> (String, String) {
 }
 
 /// Fails unless a browser shows all of the page at both widths, asks for no other file and has nothing to
-/// complain about. Says so and passes where there is no Chromium.
-pub(crate) fn shows_all_of(html: &str) {
-    let Some(browser) = browser() else {
-        println!("skipped: no chromium, chromium-browser or google-chrome on the path");
-        return;
-    };
+/// complain about.
+fn shows_all_of(html: &str) {
+    let browser = browser().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let page = html.replace("</body>", &format!("{MEASURE}</body>"));
     fs::write(folder.path().join("page.html"), &page).unwrap();
@@ -156,4 +163,27 @@ pub(crate) fn shows_all_of(html: &str) {
             );
         }
     }
+}
+
+fn a_report_of_two_runs_fits_a_desk_and_a_phone() {
+    let runs = [
+        made_up::full("first <try> & more", 20, 1),
+        made_up::full(
+            "a_second_run_with_a_name_that_has_no_spaces_and_is_longer_than_a_phone_is_wide",
+            4,
+            2,
+        ),
+        made_up::unlabeled("no labels", 6, 3),
+    ];
+    for shown in [&runs[..2], &runs[2..]] {
+        shows_all_of(&run_report::to_html(shown));
+    }
+}
+
+fn the_report_of_a_real_run_fits_as_well() {
+    let items = items();
+    let (run, file) = (items.text("run"), items.text("checked.csv"));
+    let shown = items.text("shown.html");
+    told(&["report", &run, "--data", &file, "--out", &shown]);
+    shows_all_of(&fs::read_to_string(&shown).unwrap());
 }

@@ -1,7 +1,5 @@
 //! Per-sample losses and costs: by hand, by a second formula, by differences, on tensors.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use candle_core::{DType, Device, Tensor, Var};
 use mpu_loss::{
     CostMatrix, Error, Form, Logits, Loss, SampleLoss, Surrogate, cost_sensitive,

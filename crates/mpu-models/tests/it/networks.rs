@@ -1,26 +1,17 @@
-//! ONNX models: what is in their bytes, and what ONNX Runtime makes of them.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on has failed; a skipped one says so"
-)]
-
-mod bytes;
-mod runtime;
+//! Networks and numbers that tests share, the ones of `tests/needs` among them.
 
 use mpu_models::{Init, MlpSpec, ModelSpec, Params, ResNetSpec, Role};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
-fn draws(rng: &mut ChaCha8Rng, n: usize) -> Vec<f32> {
+pub(crate) fn draws(rng: &mut ChaCha8Rng, n: usize) -> Vec<f32> {
     (0..n)
         .map(|_| (rng.next_u32() >> 8) as f32 / (1 << 23) as f32 - 1.0)
         .collect()
 }
 
 /// Parameters with nothing at its default; running variances from 0.05 to 20.
-fn params_of(spec: &ModelSpec, rng: &mut ChaCha8Rng) -> Params {
+pub(crate) fn params_of(spec: &ModelSpec, rng: &mut ChaCha8Rng) -> Params {
     let mut params = Params::init(spec, Init::KaimingNormal, rng).unwrap();
     for entry in params.entries().to_vec() {
         let draws = draws(rng, entry.n_values());
@@ -37,7 +28,7 @@ fn params_of(spec: &ModelSpec, rng: &mut ChaCha8Rng) -> Params {
     params
 }
 
-fn mlp(inputs: usize, hidden: &[usize], outputs: usize) -> ModelSpec {
+pub(crate) fn mlp(inputs: usize, hidden: &[usize], outputs: usize) -> ModelSpec {
     ModelSpec::Mlp(MlpSpec {
         inputs,
         hidden: hidden.to_vec(),
@@ -45,7 +36,13 @@ fn mlp(inputs: usize, hidden: &[usize], outputs: usize) -> ModelSpec {
     })
 }
 
-fn resnet(channels: usize, height: usize, width: usize, depth: usize, outputs: usize) -> ModelSpec {
+pub(crate) fn resnet(
+    channels: usize,
+    height: usize,
+    width: usize,
+    depth: usize,
+    outputs: usize,
+) -> ModelSpec {
     ModelSpec::ResNet(ResNetSpec {
         channels,
         height,

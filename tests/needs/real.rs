@@ -1,35 +1,73 @@
-//! The real benchmark files, where `MPU_DATA_DIR` points; skipped in one line where it does not.
+//! The real benchmark files, where `MPU_DATA_DIR` points.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use libtest_mimic::Trial;
 use mpu_data::source::{
     DatasetId, FileCheck, Limit, LoadOptions, Locations, Part, Quiet, Verification, load, verify,
 };
 use mpu_data::split::{Note, Protocol, Split, SplitSpec};
 use mpu_data::{ClassCount, Deviation, Holdout, Origin, Scaling, Seed, TrainTest};
 
-/// The user's data folder alone: no cache, no download.
-fn locations(test: &str) -> Option<Locations> {
-    let Some(dir) = std::env::var_os("MPU_DATA_DIR") else {
-        println!("skipped: {test} needs the benchmark files; set MPU_DATA_DIR");
-        return None;
-    };
-    let mut locations = Locations::offline_in(&PathBuf::from(dir));
-    locations.cache_dir = PathBuf::from("/nonexistent");
-    Some(locations)
+use crate::need::{Need, data_dir};
+
+pub(crate) fn tests() -> Vec<Trial> {
+    let published = DatasetId::ALL
+        .into_iter()
+        .filter(|&id| id != DatasetId::Svhn)
+        .map(|id| {
+            let name = format!("real::{id}_has_its_published_checksums_and_counts");
+            Need::Dataset(id).test(&name, move || has_its_published_checksums_and_counts(id))
+        });
+    let drawn = [
+        (DatasetId::Pendigits, 8794, 2198),
+        (DatasetId::Waveform1, 4000, 1000),
+        (DatasetId::Semeion, 1274, 319),
+    ];
+    let drawn = drawn.map(|(id, train, test)| {
+        let name = format!("real::{id}_is_split_eighty_twenty");
+        Need::Dataset(id).test(&name, move || is_split_eighty_twenty(id, train, test))
+    });
+    let ranges = [
+        (DatasetId::Mnist, 0.0, 255.0),
+        (DatasetId::Usps, -1.0, 1.0),
+        (DatasetId::Semeion, 0.0, 1.0),
+        (DatasetId::Pendigits, 0.0, 100.0),
+    ];
+    let ranges = ranges.map(|(id, low, high)| {
+        let name = format!("real::features_of_{id}_are_as_published");
+        Need::Dataset(id).test(&name, move || features_are_as_published(id, low, high))
+    });
+    let single = [
+        Need::Dataset(DatasetId::FashionMnist).test(
+            "real::the_same_rows_in_another_packing_are_as_published",
+            the_same_rows_in_another_packing_are_as_published,
+        ),
+        Need::Dataset(DatasetId::Svhn).test(
+            "real::svhn_there_is_marked_as_a_subset",
+            svhn_there_is_marked_as_a_subset,
+        ),
+        Need::Dataset(DatasetId::Mnist).test(
+            "real::mnist_first_four_at_one_half_has_the_sizes_of_the_formula",
+            mnist_first_four_at_one_half_has_the_sizes_of_the_formula,
+        ),
+        Need::Dataset(DatasetId::Pendigits).test(
+            "real::the_published_holdout_is_kept_where_there_is_one",
+            the_published_holdout_is_kept_where_there_is_one,
+        ),
+        Need::Dataset(DatasetId::Waveform1).test(
+            "real::the_waveform_generator_agrees_with_the_published_file",
+            the_waveform_generator_agrees_with_the_published_file,
+        ),
+    ];
+    published.chain(drawn).chain(ranges).chain(single).collect()
 }
 
-/// Whether the dataset's folder is in the data folder; a test says so where it is not.
-fn is_here(id: DatasetId, locations: &Locations) -> bool {
-    let folder = locations
-        .data_dir
-        .as_deref()
-        .unwrap_or(Path::new(""))
-        .join(id.card().folder);
-    if !folder.is_dir() {
-        println!("skipped: {id} is not in MPU_DATA_DIR");
-    }
-    folder.is_dir()
+/// The user's data folder alone: no cache, no download.
+fn locations() -> Locations {
+    let mut locations = Locations::offline_in(&data_dir().unwrap());
+    locations.cache_dir = PathBuf::from("/nonexistent");
+    locations
 }
 
 fn counts(verification: &Verification) -> Vec<&[usize]> {
@@ -48,45 +86,31 @@ fn load_with(id: DatasetId, locations: &Locations, seed: u64) -> TrainTest {
     load(id, locations, &options, &Quiet).unwrap()
 }
 
-#[test]
-fn every_dataset_has_its_published_checksums_and_counts() {
-    let Some(locations) = locations("every_dataset_has_its_published_checksums_and_counts") else {
-        return;
-    };
-    for id in DatasetId::ALL {
-        if id == DatasetId::Svhn || !is_here(id, &locations) {
-            continue;
-        }
-        let verification = verify(id, &locations, Limit::DEFAULT).unwrap();
-        assert!(
-            verification.is_as_published(),
-            "{:?}",
-            verification.deviations
-        );
-        assert_eq!(verification.origin, Origin::DataDir);
-        for file in &verification.files {
-            assert_eq!(file.check, FileCheck::SameBytes, "{id} {}", file.name);
-        }
-        let published: Vec<&[usize]> = id
-            .card()
-            .parts
-            .iter()
-            .map(|part| part.class_counts)
-            .collect();
-        assert_eq!(counts(&verification), published, "{id}");
+fn has_its_published_checksums_and_counts(id: DatasetId) {
+    let locations = locations();
+    let verification = verify(id, &locations, Limit::DEFAULT).unwrap();
+    assert!(
+        verification.is_as_published(),
+        "{:?}",
+        verification.deviations
+    );
+    assert_eq!(verification.origin, Origin::DataDir);
+    for file in &verification.files {
+        assert_eq!(file.check, FileCheck::SameBytes, "{id} {}", file.name);
     }
+    let published: Vec<&[usize]> = id
+        .card()
+        .parts
+        .iter()
+        .map(|part| part.class_counts)
+        .collect();
+    assert_eq!(counts(&verification), published, "{id}");
 }
 
 /// Debian packs the files again: other bytes, the same rows, and so no mark.
-#[test]
 fn the_same_rows_in_another_packing_are_as_published() {
-    let Some(mut locations) = locations("the_same_rows_in_another_packing_are_as_published") else {
-        return;
-    };
+    let mut locations = locations();
     let id = DatasetId::FashionMnist;
-    if !is_here(id, &locations) {
-        return;
-    }
     let source = locations.data_dir.take().unwrap().join(id.card().folder);
     let debian = tempfile::tempdir().unwrap();
     let folder = debian.path().join("fashion-mnist");
@@ -97,7 +121,7 @@ fn the_same_rows_in_another_packing_are_as_published() {
         let mut unpacked = std::fs::File::create(folder.join(name)).unwrap();
         std::io::copy(&mut flate2::read::GzDecoder::new(packed), &mut unpacked).unwrap();
     }
-    locations.debian_dir = debian.path().to_owned();
+    debian.path().clone_into(&mut locations.debian_dir);
     let verification = verify(id, &locations, Limit::DEFAULT).unwrap();
     assert_eq!(verification.origin, Origin::Debian);
     assert!(
@@ -113,14 +137,8 @@ fn the_same_rows_in_another_packing_are_as_published() {
     );
 }
 
-#[test]
 fn svhn_there_is_marked_as_a_subset() {
-    let Some(locations) = locations("svhn_there_is_marked_as_a_subset") else {
-        return;
-    };
-    if !is_here(DatasetId::Svhn, &locations) {
-        return;
-    }
+    let locations = locations();
     let data = load_with(DatasetId::Svhn, &locations, 0);
     assert_eq!(data.train.provenance().mark(), Some("subset"));
     let subset = |part, published, found| Deviation::Subset {
@@ -152,15 +170,8 @@ fn svhn_there_is_marked_as_a_subset() {
 }
 
 /// ⌊6131 (1/0.5 - 1) / 3⌋ = 2043 rows of each observed class go into the pool.
-#[test]
 fn mnist_first_four_at_one_half_has_the_sizes_of_the_formula() {
-    let Some(locations) = locations("mnist_first_four_at_one_half_has_the_sizes_of_the_formula")
-    else {
-        return;
-    };
-    if !is_here(DatasetId::Mnist, &locations) {
-        return;
-    }
+    let locations = locations();
     let data = load_with(DatasetId::Mnist, &locations, 42);
     let spec = SplitSpec::new(Protocol::FirstK, ClassCount::new(4).unwrap(), 0.5, Seed(42));
     let summary = Split::of(&data, &spec).unwrap().summary();
@@ -188,83 +199,45 @@ fn mnist_first_four_at_one_half_has_the_sizes_of_the_formula() {
     assert_eq!(summary.pool_by_hidden_class, [1634, 1634, 1634, 1226]);
 }
 
-#[test]
-fn uci_tables_are_split_eighty_twenty() {
-    let Some(locations) = locations("uci_tables_are_split_eighty_twenty") else {
-        return;
-    };
-    for (id, train, test) in [
-        (DatasetId::Pendigits, 8794, 2198),
-        (DatasetId::Waveform1, 4000, 1000),
-        (DatasetId::Semeion, 1274, 319),
-    ] {
-        if !is_here(id, &locations) {
-            continue;
-        }
-        let data = load_with(id, &locations, 1);
-        assert_eq!(
-            (data.train.n_rows(), data.test.n_rows()),
-            (train, test),
-            "{id}"
-        );
-        let other = load_with(id, &locations, 2);
-        assert_ne!(data.drawn_test_rows, other.drawn_test_rows, "{id}");
-    }
-    if is_here(DatasetId::Pendigits, &locations) {
-        let options = LoadOptions {
-            holdout: Some(Holdout::Published),
-            ..LoadOptions::default()
-        };
-        let data = load(DatasetId::Pendigits, &locations, &options, &Quiet).unwrap();
-        assert_eq!((data.train.n_rows(), data.test.n_rows()), (7494, 3498));
-        let error = load(DatasetId::Semeion, &locations, &options, &Quiet).unwrap_err();
-        assert!(error.to_string().contains("none was published"), "{error}");
-    }
+fn is_split_eighty_twenty(id: DatasetId, train: usize, test: usize) {
+    let locations = locations();
+    let data = load_with(id, &locations, 1);
+    assert_eq!((data.train.n_rows(), data.test.n_rows()), (train, test));
+    let other = load_with(id, &locations, 2);
+    assert_ne!(data.drawn_test_rows, other.drawn_test_rows);
 }
 
-#[test]
-fn features_are_as_published() {
-    let Some(locations) = locations("features_are_as_published") else {
-        return;
+fn the_published_holdout_is_kept_where_there_is_one() {
+    let locations = locations();
+    let options = LoadOptions {
+        holdout: Some(Holdout::Published),
+        ..LoadOptions::default()
     };
-    for (id, low, high) in [
-        (DatasetId::Mnist, 0.0, 255.0),
-        (DatasetId::Usps, -1.0, 1.0),
-        (DatasetId::Semeion, 0.0, 1.0),
-        (DatasetId::Pendigits, 0.0, 100.0),
-    ] {
-        if !is_here(id, &locations) {
-            continue;
-        }
-        let mut data = load_with(id, &locations, 1);
-        let values = data.train.features().values();
-        assert_eq!(
-            values.iter().copied().fold(f32::INFINITY, f32::min),
-            low,
-            "{id}"
-        );
-        assert_eq!(
-            values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
-            high,
-            "{id}"
-        );
-        let rows: Vec<usize> = (0..data.train.n_rows()).collect();
-        let scaler = Scaling::MinMax.fit(data.train.features(), &rows).unwrap();
-        scaler.apply(data.train.features_mut()).unwrap();
-        let mut scaled = data.train.features().values().iter();
-        assert!(scaled.all(|v| (0.0..=1.0).contains(v)), "{id}");
-    }
+    let data = load(DatasetId::Pendigits, &locations, &options, &Quiet).unwrap();
+    assert_eq!((data.train.n_rows(), data.test.n_rows()), (7494, 3498));
+    let error = load(DatasetId::Semeion, &locations, &options, &Quiet).unwrap_err();
+    assert!(error.to_string().contains("none was published"), "{error}");
+}
+
+fn features_are_as_published(id: DatasetId, low: f32, high: f32) {
+    let mut data = load_with(id, &locations(), 1);
+    let values = data.train.features().values();
+    let ends = values
+        .iter()
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), &v| {
+            (a.min(v), b.max(v))
+        });
+    assert_eq!(ends, (low, high));
+    let rows: Vec<usize> = (0..data.train.n_rows()).collect();
+    let scaler = Scaling::MinMax.fit(data.train.features(), &rows).unwrap();
+    scaler.apply(data.train.features_mut()).unwrap();
+    let mut scaled = data.train.features().values().iter();
+    assert!(scaled.all(|v| (0.0..=1.0).contains(v)));
 }
 
 /// The published file was made by the same generator: class means agree within sampling noise.
-#[test]
 fn the_waveform_generator_agrees_with_the_published_file() {
-    let Some(locations) = locations("the_waveform_generator_agrees_with_the_published_file") else {
-        return;
-    };
-    if !is_here(DatasetId::Waveform1, &locations) {
-        return;
-    }
+    let locations = locations();
     let means = |options: &LoadOptions| {
         let data = load(DatasetId::Waveform1, &locations, options, &Quiet).unwrap();
         let mut sums = vec![[0.0_f64; 21]; 3];

@@ -1,4 +1,4 @@
-"""Makes the golden files of `tests/golden.rs` with PyTorch, in double precision on the CPU.
+"""Makes the golden files of `tests/it/golden.rs` with PyTorch, in double precision on the CPU.
 
     python make_golden.py
 
@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent.parent / "examples"))
+sys.path.insert(0, str(HERE.parents[2] / "examples"))
 from step_torch import Mlp, ResNet  # noqa: E402
 
 FULL = 300

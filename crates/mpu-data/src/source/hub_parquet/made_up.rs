@@ -1,0 +1,59 @@
+//! Made-up files of the Hub, for tests.
+
+use std::sync::Arc;
+
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use png::ColorType;
+
+pub(crate) fn png(pixels: &[u8], width: u32, height: u32, color: ColorType) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, width, height);
+    encoder.set_color(color);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Fastest);
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(pixels).unwrap();
+    writer.finish().unwrap();
+    out
+}
+
+/// A file as the Hub writes them: a group `image` of `bytes` and `path`, and `label`.
+pub(crate) fn parquet(images: &[Vec<u8>], labels: &[i64]) -> Vec<u8> {
+    let schema = "message schema {
+        optional group image { optional binary bytes; optional binary path (UTF8); }
+        optional int64 label;
+    }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let properties = WriterProperties::builder()
+        .set_compression(parquet::basic::Compression::SNAPPY)
+        .build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let blobs: Vec<ByteArray> = images.iter().map(|png| png.clone().into()).collect();
+    let mut column = group.next_column().unwrap().unwrap();
+    let levels = vec![2; blobs.len()];
+    column
+        .typed::<ByteArrayType>()
+        .write_batch(&blobs, Some(&levels), None)
+        .unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let levels = vec![1; blobs.len()];
+    column
+        .typed::<ByteArrayType>()
+        .write_batch(&[], Some(&levels), None)
+        .unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let levels = vec![1; labels.len()];
+    column
+        .typed::<Int64Type>()
+        .write_batch(labels, Some(&levels), None)
+        .unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
