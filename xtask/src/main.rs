@@ -50,7 +50,7 @@ enum Bench {
     Predict(bench::predict::Predict),
     /// Make training steps: ours beside PyTorch, candle and the bare matrix products.
     Train(bench::train::Train),
-    /// Build `mpu-cli` from nothing.
+    /// Build `mpu-cli` from nothing, with the former profile and the present one.
     Build(bench::build::Build),
     /// Bootstrap the moments of margins: ours beside NumPy.
     Prior(bench::prior::Prior),
@@ -80,19 +80,11 @@ fn main() -> ExitCode {
     })
 }
 
-/// Builds the command line with PNG figures and lets it do the work.
+/// Builds the command line as users do and lets it do the work.
 fn reproduce(args: &[String]) -> Result<ExitCode> {
     let root = workspace_root()?;
-    let build = [
-        "build",
-        "--release",
-        "--package",
-        "mpu-cli",
-        "--features",
-        "png",
-    ];
     let status = std::process::Command::new("cargo")
-        .args(build)
+        .args(["build", "--release", "--package", "mpu-cli"])
         .current_dir(&root)
         .status()
         .context("starting cargo")?;
