@@ -1,4 +1,5 @@
-//! The first experience: a clean release build of `mpu-cli`, and how many crates it takes.
+//! The first experience: a clean release build of `mpu-cli`, how many crates it takes, and what it cost before
+//! link-time optimisation left the default profile.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use super::{machine, output, page};
+use super::{folder, machine, output, page};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -18,42 +19,114 @@ pub(crate) struct Build {
     write: bool,
 }
 
+/// What a clean build took.
+struct Cost {
+    minutes: f64,
+    /// Of all processes together; robust against other load. Only Linux tells.
+    cpu_minutes: Option<f64>,
+}
+
 pub(crate) fn run(root: &Path, args: &Build) -> Result<()> {
     let all = n_crates(root, &[])?;
     let fewest = n_crates(root, &["--no-default-features"])?;
-    let mut lines = vec![format!(
-        "- crates of `mpu-cli` with default features: {all}; without: {fewest}"
-    )];
-    for (name, flags) in [
-        ("default features", &[][..]),
-        ("no default features", &["--no-default-features"]),
-    ] {
-        let folder = root.join("target").join("bench").join("clean");
-        if folder.exists() {
-            fs::remove_dir_all(&folder)
-                .with_context(|| format!("removing {}", folder.display()))?;
-        }
-        eprintln!("building with {name}");
-        let start = Instant::now();
-        output(
-            Command::new("cargo")
-                .args(["build", "--release", "--package", "mpu-cli"])
-                .args(flags)
-                .current_dir(root)
-                .env("CARGO_TARGET_DIR", &folder),
-        )?;
-        let minutes = start.elapsed().as_secs_f64() / 60.0;
-        lines.push(format!(
-            "- clean `cargo build --release -p mpu-cli`, {name}: {minutes:.1} minutes"
-        ));
-        fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
-    }
-    let text = format!("Machine: {}.\n\n{}\n", machine(), lines.join("\n"));
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).context("reading Cargo.toml")?;
+    let config = folder(root)?.join("former.toml");
+    fs::write(&config, former_profile(&manifest))
+        .with_context(|| format!("writing {}", config.display()))?;
+    let config = config.display().to_string();
+    let mut flags = vec!["--config", &config, "--profile", "former"];
+    flags.extend([
+        "--no-default-features",
+        "--features",
+        "fetch,images,parquet",
+    ]);
+    let former = clean_build(root, &flags)?;
+    let ours = clean_build(root, &["--release"])?;
+    let bare = clean_build(root, &["--release", "--no-default-features"])?;
+    let rows = [
+        (
+            "`--profile former`: thin LTO, 4 units, all crates at level 3",
+            &former,
+        ),
+        ("`--release`", &ours),
+        ("`--release --no-default-features`", &bare),
+    ];
+    let rows = rows.map(|(name, cost)| {
+        let cpu = |cost: &Cost| cost.cpu_minutes.unwrap_or(f64::NAN);
+        format!(
+            "| {name} | {:.1} | {:.2} | {:.1} | {:.2} |",
+            cost.minutes,
+            cost.minutes / former.minutes,
+            cpu(cost),
+            cpu(cost) / cpu(&former),
+        )
+    });
+    let text = format!(
+        "Crates of `mpu-cli` with default features: {all}; without: {fewest}.\n\n\
+         | clean `cargo build -p mpu-cli` with | minutes | of the former | CPU minutes | of the former |\n\
+         |---|---|---|---|---|\n{}\n\nMeasured on {}.\n",
+        rows.join("\n"),
+        machine()
+    );
     print!("{text}");
     if args.write {
         page::write_section(root, "build", &text)?;
     }
     Ok(())
+}
+
+/// The profile that `release` was before: the packages it names at a low level are at 3 again.
+fn former_profile(manifest: &str) -> String {
+    let named: Vec<&str> = manifest
+        .lines()
+        .skip_while(|line| *line != "[profile.release.package]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| Some(line.split_once(".opt-level")?.0))
+        .collect();
+    let named = named.join(".opt-level = 3\n") + ".opt-level = 3\n";
+    format!(
+        "[profile.former]\ninherits = \"release\"\nlto = \"thin\"\ncodegen-units = 4\n\n\
+         [profile.former.package]\n{named}"
+    )
+}
+
+fn clean_build(root: &Path, flags: &[&str]) -> Result<Cost> {
+    let folder = folder(root)?.join("clean");
+    let clean = || {
+        if folder.exists() {
+            fs::remove_dir_all(&folder)
+                .with_context(|| format!("removing {}", folder.display()))?;
+        }
+        Ok::<(), anyhow::Error>(())
+    };
+    clean()?;
+    eprintln!("building with {}", flags.join(" "));
+    let (start, cpu) = (Instant::now(), children_cpu_minutes());
+    output(
+        Command::new("cargo")
+            .args(["build", "--package", "mpu-cli"])
+            .args(flags)
+            .current_dir(root)
+            .env("CARGO_TARGET_DIR", &folder),
+    )?;
+    let cost = Cost {
+        minutes: start.elapsed().as_secs_f64() / 60.0,
+        cpu_minutes: children_cpu_minutes()
+            .zip(cpu)
+            .map(|(after, before)| after - before),
+    };
+    clean()?;
+    Ok(cost)
+}
+
+/// User and system time of the processes that this one started and that have ended.
+fn children_cpu_minutes() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name, the second field, is in brackets and may hold spaces; times are hundredths of seconds.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field)?.parse::<f64>().ok();
+    Some((ticks(13)? + ticks(14)?) / 100.0 / 60.0)
 }
 
 /// How many packages a build of `mpu-cli` compiles on this platform.
@@ -80,4 +153,29 @@ fn n_crates(root: &Path, flags: &[&str]) -> Result<usize> {
         .filter(|name| !name.is_empty())
         .collect::<BTreeSet<_>>()
         .len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_former_profile_names_what_the_manifest_names() {
+        let manifest = "[profile.release.package]\n# slow to build\nclap.opt-level = 0\n\"a-b\".opt-level = 1\n\n\
+                        [profile.dist]\nc.opt-level = 1\n";
+        let profile = former_profile(manifest);
+        assert!(
+            profile.ends_with("clap.opt-level = 3\n\"a-b\".opt-level = 3\n"),
+            "{profile}"
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_time_of_children_is_counted() {
+        let before = children_cpu_minutes().unwrap();
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        output(Command::new("sh").args(["-c", script])).unwrap();
+        assert!(children_cpu_minutes().unwrap() > before);
+    }
 }
