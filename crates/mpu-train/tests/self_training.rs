@@ -394,7 +394,7 @@ fn answered(run: &Run, outcome: &Outcome, problem: &Problem) -> [usize; 3] {
     let rows = problem.test().unwrap().features.values();
     let scores = run.predict(outcome.params(), rows).unwrap();
     let mut counts = [0; 3];
-    for answer in mpu_train::answers(&scores, 3) {
+    for answer in mpu_eval::top_classes(&scores, 3) {
         counts[answer] += 1;
     }
     counts
