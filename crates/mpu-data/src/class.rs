@@ -49,6 +49,35 @@ impl ClassCount {
         }
         Ok(MpuLabel::Labeled(class))
     }
+
+    /// The group a row belongs to: its observed class, or `k - 1` for the pool.
+    pub fn group(self, label: MpuLabel) -> Result<usize> {
+        match label {
+            MpuLabel::Labeled(class) => self.label(class).map(|_| class),
+            MpuLabel::Unlabeled => Ok(self.negative()),
+        }
+    }
+
+    /// The rows of every group in ascending order: the observed classes one by one, then the pool.
+    pub fn rows_by_group(self, labels: &[MpuLabel]) -> Result<Vec<Vec<usize>>> {
+        let mut groups = vec![Vec::new(); self.0];
+        for (row, &label) in labels.iter().enumerate() {
+            groups[self.group(label)?].push(row);
+        }
+        Ok(groups)
+    }
+}
+
+/// The class of the largest score; the lowest class on a tie, and 0 if there is no score.
+pub fn top_class<T: PartialOrd>(scores: &[T]) -> usize {
+    let better = |best, class| {
+        if scores[class] > scores[best] {
+            class
+        } else {
+            best
+        }
+    };
+    (0..scores.len()).fold(0, better)
 }
 
 impl TryFrom<usize> for ClassCount {
@@ -99,6 +128,22 @@ mod tests {
             }
         );
         assert!(error.to_string().contains("0 to 2"), "{error}");
+    }
+
+    #[test]
+    fn rows_are_grouped_in_order() {
+        let classes = ClassCount::new(3).unwrap();
+        let (one, pool) = (MpuLabel::Labeled(1), MpuLabel::Unlabeled);
+        let groups = classes.rows_by_group(&[pool, one, pool, one]).unwrap();
+        assert_eq!(groups, [vec![], vec![1, 3], vec![0, 2]]);
+        assert!(classes.rows_by_group(&[MpuLabel::Labeled(2)]).is_err());
+    }
+
+    #[test]
+    fn the_lowest_class_wins_a_tie() {
+        assert_eq!(top_class(&[0.5, 2.0, 2.0]), 1);
+        assert_eq!(top_class(&[-1.0_f32]), 0);
+        assert_eq!(top_class::<f64>(&[]), 0);
     }
 
     #[test]

@@ -172,20 +172,8 @@ pub enum Error {
     },
 
     /// A name that is none of the known ones.
-    #[error(
-        "no {kind} is called {found:?}: the known ones are {known}{}",
-        hint_line(suggestion.as_deref().map(|name| format!("did you mean {name:?}?")).as_deref())
-    )]
-    UnknownName {
-        /// What the name should name.
-        kind: &'static str,
-        /// The name given.
-        found: String,
-        /// All names, separated by commas.
-        known: String,
-        /// The nearest known name, if one is near.
-        suggestion: Option<String>,
-    },
+    #[error(transparent)]
+    UnknownName(#[from] crate::UnknownName),
 
     /// Files of a dataset that are nowhere to be found.
     #[error(

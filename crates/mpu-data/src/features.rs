@@ -22,6 +22,15 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// An image of so many channels, rows and columns of pixels.
+    pub const fn image(channels: usize, height: usize, width: usize) -> Self {
+        Self::Image {
+            channels,
+            height,
+            width,
+        }
+    }
+
     /// How many numbers make one row.
     pub fn len(self) -> usize {
         match self {
@@ -131,11 +140,7 @@ mod tests {
 
     #[test]
     fn a_block_that_does_not_fit_is_refused() {
-        let shape = Shape::Image {
-            channels: 1,
-            height: 2,
-            width: 2,
-        };
+        let shape = Shape::image(1, 2, 2);
         let error = Features::new(vec![0.0; 6], shape).unwrap_err();
         assert_eq!(error, Error::FeatureBlock { n_values: 6, shape });
         assert!(error.to_string().contains("1x2x2"), "{error}");

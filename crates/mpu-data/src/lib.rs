@@ -38,6 +38,7 @@ pub mod costs;
 pub mod dataset;
 mod error;
 pub mod features;
+mod named;
 pub mod prep;
 pub mod priors;
 pub mod provenance;
@@ -47,11 +48,12 @@ pub mod split;
 #[cfg(feature = "tables")]
 pub mod table;
 
-pub use class::{ClassCount, MpuLabel};
+pub use class::{ClassCount, MpuLabel, top_class};
 pub use costs::CostMatrix;
 pub use dataset::{Dataset, Holdout, Rows, TrainTest};
 pub use error::{Error, Result};
 pub use features::{Features, Shape};
+pub use named::UnknownName;
 pub use prep::{Scaler, Scaling};
 pub use priors::Priors;
 pub use provenance::{Deviation, Origin, Provenance};

@@ -1,11 +1,10 @@
 //! Scaling of features: fitted on training rows only, stored with the model.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::features::Features;
+use crate::named;
 
 /// How features are scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -22,20 +21,9 @@ pub enum Scaling {
     Standardize,
 }
 
+named!(Scaling, "scaling", { Raw => "raw", Div255 => "div255", MinMax => "min-max", Standardize => "standardize" });
+
 impl Scaling {
-    /// Every scaling.
-    pub const ALL: [Self; 4] = [Self::Raw, Self::Div255, Self::MinMax, Self::Standardize];
-
-    /// The name in commands and configs.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Raw => "raw",
-            Self::Div255 => "div255",
-            Self::MinMax => "min-max",
-            Self::Standardize => "standardize",
-        }
-    }
-
     /// Fits the scaling to the given rows, and to no other. Panics if one does not exist.
     ///
     /// ```text
@@ -58,18 +46,6 @@ impl Scaling {
             shift,
             divisor,
         })
-    }
-}
-
-impl FromStr for Scaling {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        let slugs = Self::ALL.map(Self::slug);
-        match slugs.iter().position(|&slug| slug == name) {
-            Some(i) => Ok(Self::ALL[i]),
-            None => Err(Error::unknown_name("scaling", name, &slugs)),
-        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::named;
 use crate::source::catalog::Part;
 
 /// Where a dataset's rows came from.
@@ -24,29 +25,14 @@ pub enum Origin {
     OwnFile,
 }
 
-impl Origin {
-    /// Every origin.
-    pub const ALL: [Self; 6] = [
-        Self::DataDir,
-        Self::Cache,
-        Self::Debian,
-        Self::Download,
-        Self::Generated,
-        Self::OwnFile,
-    ];
-
-    /// The name used in tables and JSON.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::DataDir => "data-dir",
-            Self::Cache => "cache",
-            Self::Debian => "debian",
-            Self::Download => "download",
-            Self::Generated => "generated",
-            Self::OwnFile => "own-file",
-        }
-    }
-}
+named!(Origin, "origin", {
+    DataDir => "data-dir",
+    Cache => "cache",
+    Debian => "debian",
+    Download => "download",
+    Generated => "generated",
+    OwnFile => "own-file",
+});
 
 /// How a dataset differs from the published one. What is trained on it is to be marked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,8 @@ use rand_chacha::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::named;
+
 /// What a random stream is for. Each purpose has its own stream, so that drawing more from one
 /// (another initialiser, say) never moves another (the split).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,29 +26,14 @@ pub enum Stream {
     Bootstrap,
 }
 
-impl Stream {
-    /// Every stream.
-    pub const ALL: [Self; 6] = [
-        Self::Generate,
-        Self::Split,
-        Self::Init,
-        Self::Shuffle,
-        Self::Augment,
-        Self::Bootstrap,
-    ];
-
-    /// The name that enters the stream's key.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Generate => "generate",
-            Self::Split => "split",
-            Self::Init => "init",
-            Self::Shuffle => "shuffle",
-            Self::Augment => "augment",
-            Self::Bootstrap => "bootstrap",
-        }
-    }
-}
+named!(Stream, "random stream", {
+    Generate => "generate",
+    Split => "split",
+    Init => "init",
+    Shuffle => "shuffle",
+    Augment => "augment",
+    Bootstrap => "bootstrap",
+});
 
 /// The seed of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

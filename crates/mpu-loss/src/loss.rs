@@ -1,8 +1,5 @@
 //! A surrogate with its scale and form: the `ℓ` that everything else is built from.
 
-use std::fmt;
-use std::str::FromStr;
-
 use candle_core::Tensor;
 
 use crate::error::{During, Error, Result};
@@ -25,39 +22,7 @@ pub enum Form {
     Sym,
 }
 
-impl Form {
-    /// Both forms.
-    pub const ALL: [Self; 2] = [Self::Raw, Self::Sym];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Raw => "raw",
-            Self::Sym => "sym",
-        }
-    }
-}
-
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for Form {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|f| f.slug() == name)
-            .ok_or_else(|| Error::UnknownName {
-                what: "form",
-                found: name.to_owned(),
-                allowed: Self::ALL.map(Self::slug).join(", "),
-            })
-    }
-}
+mpu_data::named!(Form, "form", { Raw => "raw", Sym => "sym" });
 
 /// A binary loss `ℓ(z)`: a [`Surrogate`], its scale γ and its [`Form`].
 ///

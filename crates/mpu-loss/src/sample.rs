@@ -142,13 +142,7 @@ pub fn negative_loss(loss: &Loss, scores: &[f64]) -> Result<f64> {
 /// The observed class with the highest score, `i* = argmax_{j<k} f_j`; the lowest index on a tie.
 pub fn top_observed(scores: &[f64]) -> Result<usize> {
     check_row(scores, 0)?;
-    let mut top = 0;
-    for j in 1..scores.len() - 1 {
-        if scores[j] > scores[top] {
-            top = j;
-        }
-    }
-    Ok(top)
+    Ok(mpu_data::top_class(&scores[..scores.len() - 1]))
 }
 
 /// The one-versus-rest loss of the paper's baselines (section VI).

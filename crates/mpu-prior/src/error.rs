@@ -152,15 +152,6 @@ pub enum Error {
     #[error(transparent)]
     Priors(#[from] mpu_data::Error),
 
-    /// An unknown name.
-    #[error("no estimator is called `{found}`: there are {known}")]
-    UnknownEstimator {
-        /// The name given.
-        found: String,
-        /// The names there are.
-        known: String,
-    },
-
     /// Replicates were asked for that were not kept.
     #[error(
         "the report holds no bootstrap replicates\n\

@@ -1,12 +1,9 @@
 //! What every estimator of class priors offers, and the closed list of them.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::binary::{BestBin, ElkanNoto, KernelMean, PenalizedL1};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::margins::{Counts, Margins};
 use crate::matching::{Matching, MatchingReport};
 use crate::simplex::FeasibleSet;
@@ -73,27 +70,15 @@ pub enum EstimatorKind {
     PenL1,
 }
 
+mpu_data::named!(EstimatorKind, "estimator", {
+    Moments => "moments",
+    Bbe => "bbe",
+    ElkanNoto => "elkan-noto",
+    Km2 => "km2",
+    PenL1 => "pen-l1",
+});
+
 impl EstimatorKind {
-    /// Every estimator.
-    pub const ALL: [Self; 5] = [
-        Self::Moments,
-        Self::Bbe,
-        Self::ElkanNoto,
-        Self::Km2,
-        Self::PenL1,
-    ];
-
-    /// Its name in configurations and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Moments => "moments",
-            Self::Bbe => "bbe",
-            Self::ElkanNoto => "elkan-noto",
-            Self::Km2 => "km2",
-            Self::PenL1 => "pen-l1",
-        }
-    }
-
     /// The estimator with its default settings.
     pub fn build(self) -> Box<dyn PriorEstimator> {
         match self {
@@ -103,26 +88,5 @@ impl EstimatorKind {
             Self::Km2 => Box::new(KernelMean::default()),
             Self::PenL1 => Box::new(PenalizedL1::default()),
         }
-    }
-}
-
-impl fmt::Display for EstimatorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.slug())
-    }
-}
-
-impl FromStr for EstimatorKind {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.map(Self::slug);
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.slug() == text)
-            .ok_or_else(|| Error::UnknownEstimator {
-                found: text.to_owned(),
-                known: known.join(", "),
-            })
     }
 }

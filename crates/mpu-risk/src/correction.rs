@@ -1,7 +1,5 @@
 //! Corrections `g` of an estimate that may turn negative, and where they are placed.
 
-use std::fmt;
-use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
@@ -18,19 +16,9 @@ pub enum Correction {
     Ure,
 }
 
+mpu_data::named!(Correction, "correction", { Abs => "abs", Nn => "nn", Ure => "ure" });
+
 impl Correction {
-    /// Every correction.
-    pub const ALL: [Self; 3] = [Self::Abs, Self::Nn, Self::Ure];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Abs => "abs",
-            Self::Nn => "nn",
-            Self::Ure => "ure",
-        }
-    }
-
     /// `g(x)` of section V of the paper.
     ///
     /// ```text
@@ -56,12 +44,6 @@ impl Correction {
     }
 }
 
-impl fmt::Display for Correction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
 /// Where a correction is placed in the risk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -75,19 +57,9 @@ pub enum Placement {
     Both,
 }
 
+mpu_data::named!(Placement, "placement", { PerTerm => "per-term", Outer => "outer", Both => "both" });
+
 impl Placement {
-    /// Every placement.
-    pub const ALL: [Self; 3] = [Self::PerTerm, Self::Outer, Self::Both];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::PerTerm => "per-term",
-            Self::Outer => "outer",
-            Self::Both => "both",
-        }
-    }
-
     /// The correction of the partial risks and that of their sum.
     pub(crate) fn place(self, correction: Correction) -> (Correction, Correction) {
         match self {
@@ -95,27 +67,6 @@ impl Placement {
             Self::Outer => (Correction::Ure, correction),
             Self::Both => (correction, correction),
         }
-    }
-}
-
-impl fmt::Display for Placement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for Placement {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|p| p.slug() == name)
-            .ok_or_else(|| Error::UnknownName {
-                what: "placement",
-                found: name.to_owned(),
-                allowed: Self::ALL.map(Self::slug).join(", "),
-            })
     }
 }
 

@@ -1,12 +1,10 @@
 //! The eight benchmark datasets: their names, and what is known of each.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Holdout;
-use crate::error::{Error, Result};
 use crate::features::Shape;
+use crate::named;
 use crate::prep::Scaling;
 use crate::source::cards;
 use crate::source::text::Layout;
@@ -33,87 +31,22 @@ pub enum DatasetId {
     Waveform1,
 }
 
+named!(DatasetId, "dataset", {
+    Mnist => "mnist",
+    FashionMnist => "fashion-mnist",
+    Kmnist => "kmnist",
+    Usps => "usps",
+    Semeion => "semeion",
+    Svhn => "svhn",
+    Pendigits => "pendigits",
+    Waveform1 => "waveform1",
+});
+
 impl DatasetId {
-    /// Every dataset, in the paper's order.
-    pub const ALL: [Self; 8] = [
-        Self::Mnist,
-        Self::FashionMnist,
-        Self::Kmnist,
-        Self::Usps,
-        Self::Semeion,
-        Self::Svhn,
-        Self::Pendigits,
-        Self::Waveform1,
-    ];
-
-    /// The name in commands, configs and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Mnist => "mnist",
-            Self::FashionMnist => "fashion-mnist",
-            Self::Kmnist => "kmnist",
-            Self::Usps => "usps",
-            Self::Semeion => "semeion",
-            Self::Svhn => "svhn",
-            Self::Pendigits => "pendigits",
-            Self::Waveform1 => "waveform1",
-        }
-    }
-
     /// What is known of the dataset.
     pub fn card(self) -> &'static Card {
         cards::card(self)
     }
-}
-
-impl std::fmt::Display for DatasetId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for DatasetId {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        let slugs = Self::ALL.map(Self::slug);
-        match slugs.iter().position(|&slug| slug == name) {
-            Some(i) => Ok(Self::ALL[i]),
-            None => Err(Error::unknown_name("dataset", name, &slugs)),
-        }
-    }
-}
-
-impl Error {
-    /// An unknown name, with the nearest known one when fewer than half of its letters differ.
-    pub(crate) fn unknown_name(kind: &'static str, found: &str, known: &[&str]) -> Self {
-        let lower = found.to_lowercase().replace('_', "-");
-        let nearest = known.iter().min_by_key(|name| edit_distance(&lower, name));
-        Self::UnknownName {
-            kind,
-            found: found.to_owned(),
-            known: known.join(", "),
-            suggestion: nearest
-                .filter(|name| 2 * edit_distance(&lower, name) < name.len())
-                .map(|&name| name.to_owned()),
-        }
-    }
-}
-
-/// Levenshtein's distance: insertions, deletions and substitutions.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for j in 0..b.len() {
-            let substituted = diagonal + usize::from(letter != b[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// A part of a dataset as published.
@@ -128,16 +61,7 @@ pub enum Part {
     Whole,
 }
 
-impl Part {
-    /// The name in messages and JSON.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Train => "train",
-            Self::Test => "test",
-            Self::Whole => "whole",
-        }
-    }
-}
+named!(Part, "part", { Train => "train", Test => "test", Whole => "whole" });
 
 /// What is known of one dataset.
 #[derive(Debug)]
@@ -275,10 +199,7 @@ mod tests {
             ("cifar", None),
         ] {
             let error = typed.parse::<DatasetId>().unwrap_err();
-            let Error::UnknownName { ref suggestion, .. } = error else {
-                panic!("{error}");
-            };
-            assert_eq!(suggestion.as_deref(), meant, "{typed}");
+            assert_eq!(error.nearest.as_deref(), meant, "{typed}");
             assert_eq!(
                 error.to_string().contains("\nhint: did you mean"),
                 meant.is_some()

@@ -1,11 +1,10 @@
 //! Protocols: from the choices to the size of every group.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::class::ClassCount;
 use crate::error::{Error, Result};
+use crate::named;
 use crate::seed::Seed;
 
 /// Which rows make up the classes of an MPU problem.
@@ -20,18 +19,7 @@ pub enum Protocol {
     Residual,
 }
 
-impl Protocol {
-    /// Every protocol.
-    pub const ALL: [Self; 2] = [Self::FirstK, Self::Residual];
-
-    /// The name in commands and configs.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::FirstK => "first-k",
-            Self::Residual => "residual",
-        }
-    }
-}
+named!(Protocol, "split protocol", { FirstK => "first-k", Residual => "residual" });
 
 /// How labelled and unlabelled rows came about. The risk weights of the two differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -45,36 +33,7 @@ pub enum Scenario {
     SingleSample,
 }
 
-impl Scenario {
-    /// Every scenario.
-    pub const ALL: [Self; 2] = [Self::CaseControl, Self::SingleSample];
-
-    /// The name in commands and configs.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::CaseControl => "case-control",
-            Self::SingleSample => "single-sample",
-        }
-    }
-}
-
-macro_rules! from_slug {
-    ($type:ty, $kind:literal) => {
-        impl FromStr for $type {
-            type Err = Error;
-
-            fn from_str(name: &str) -> Result<Self> {
-                let slugs = Self::ALL.map(Self::slug);
-                match slugs.iter().position(|&slug| slug == name) {
-                    Some(i) => Ok(Self::ALL[i]),
-                    None => Err(Error::unknown_name($kind, name, &slugs)),
-                }
-            }
-        }
-    };
-}
-from_slug!(Protocol, "split protocol");
-from_slug!(Scenario, "scenario");
+named!(Scenario, "scenario", { CaseControl => "case-control", SingleSample => "single-sample" });
 
 /// The choices of a split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

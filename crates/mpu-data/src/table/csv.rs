@@ -33,9 +33,7 @@ impl CsvSource {
         };
         let mut blocks = LineBlocks::open(input, limits, records)?;
         let Some(first) = blocks.take_first()? else {
-            return Err(TableError::Empty {
-                file: input.path().to_path_buf(),
-            });
+            return Err(TableError::Empty(input.path().into()));
         };
         let delimiter = delimiter.unwrap_or_else(|| sniff(&first.text));
         let place = Place::new(input.path(), At::Line(first.line));

@@ -379,9 +379,7 @@ fn open_table(
 
 fn features(values: Vec<f32>, shape: Shape, input: &TableInput) -> Result<Features> {
     if values.is_empty() {
-        return Err(TableError::NoRows {
-            file: input.path().to_path_buf(),
-        });
+        return Err(TableError::NoRows(input.path().into()));
     }
     Features::new(values, shape).map_err(|error| input.options(error.to_string()))
 }

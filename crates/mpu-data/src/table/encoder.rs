@@ -204,9 +204,7 @@ impl<'s> Encoder<'s> {
         let mut gaps = Vec::new();
         block.for_each_row(|row| {
             let Some(features) = target.next_row(self.width()) else {
-                return Err(TableError::Changed {
-                    file: block.file().to_path_buf(),
-                });
+                return Err(TableError::Changed(block.file().into()));
             };
             self.encode_row(block, &row, features, &mut out, &mut gaps)
         })?;
@@ -305,9 +303,7 @@ impl<'s> Encoder<'s> {
         match (&self.labeling, text) {
             (Labeling::Column(codes), Some(text)) => {
                 let Some(code) = codes.get(text.as_ref()) else {
-                    return Err(TableError::Changed {
-                        file: block.file().to_path_buf(),
-                    });
+                    return Err(TableError::Changed(block.file().into()));
                 };
                 *label = *code;
             }

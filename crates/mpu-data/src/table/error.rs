@@ -28,22 +28,9 @@ pub enum TableError {
     #[error(
         "{}: the name does not say the format\n\
          hint: name one of csv, tsv, parquet, npy, npz, libsvm, images",
-        file.display()
+        .0.display()
     )]
-    UnknownFormat {
-        /// The file.
-        file: PathBuf,
-    },
-
-    /// A format slug that does not exist.
-    #[error(
-        "unknown input format `{}`: it must be one of csv, tsv, parquet, npy, npz, libsvm, images",
-        shorten(found)
-    )]
-    UnknownFormatName {
-        /// The slug given.
-        found: String,
-    },
+    UnknownFormat(PathBuf),
 
     /// A format that this build leaves out.
     #[error(
@@ -120,18 +107,12 @@ pub enum TableError {
     },
 
     /// A file without content.
-    #[error("{}: the file is empty\nhint: a header line and at least one row are needed", file.display())]
-    Empty {
-        /// The file.
-        file: PathBuf,
-    },
+    #[error("{}: the file is empty\nhint: a header line and at least one row are needed", .0.display())]
+    Empty(PathBuf),
 
     /// A header and nothing else.
-    #[error("{}: a header but no rows", file.display())]
-    NoRows {
-        /// The file.
-        file: PathBuf,
-    },
+    #[error("{}: a header but no rows", .0.display())]
+    NoRows(PathBuf),
 
     /// A column name that occurs twice.
     #[error(
@@ -221,11 +202,8 @@ pub enum TableError {
     },
 
     /// Nothing is left to learn from.
-    #[error("{}: no feature column is left after label, id and excluded columns", file.display())]
-    NoFeatures {
-        /// The file.
-        file: PathBuf,
-    },
+    #[error("{}: no feature column is left after label, id and excluded columns", .0.display())]
+    NoFeatures(PathBuf),
 
     /// Text columns with too many values to be categories.
     #[error(
@@ -371,11 +349,8 @@ pub enum TableError {
     },
 
     /// The file changed between two readings.
-    #[error("{}: the file changed while it was read", file.display())]
-    Changed {
-        /// The file.
-        file: PathBuf,
-    },
+    #[error("{}: the file changed while it was read", .0.display())]
+    Changed(PathBuf),
 
     /// Labels from which nothing can be learned, or that cannot be understood.
     #[error(transparent)]

@@ -36,9 +36,7 @@ pub(super) fn fill(
     mut matrix: &mut [f32],
     mut gather: impl FnMut(Encoded),
 ) -> Result<()> {
-    let changed = || TableError::Changed {
-        file: file.to_path_buf(),
-    };
+    let changed = || TableError::Changed(file.into());
     let width = encoder.width();
     let mut counts = scan.block_rows.iter();
     loop {

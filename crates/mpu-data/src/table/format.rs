@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::TableError;
+use crate::named;
 
 /// A format of the user's own data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,31 +27,17 @@ pub enum InputFormat {
     Images,
 }
 
+named!(InputFormat, "format", {
+    Csv => "csv",
+    Tsv => "tsv",
+    Parquet => "parquet",
+    Npy => "npy",
+    Npz => "npz",
+    Libsvm => "libsvm",
+    Images => "images",
+});
+
 impl InputFormat {
-    /// Every format.
-    pub const ALL: [Self; 7] = [
-        Self::Csv,
-        Self::Tsv,
-        Self::Parquet,
-        Self::Npy,
-        Self::Npz,
-        Self::Libsvm,
-        Self::Images,
-    ];
-
-    /// The name used on the command line and in reports.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Parquet => "parquet",
-            Self::Npy => "npy",
-            Self::Npz => "npz",
-            Self::Libsvm => "libsvm",
-            Self::Images => "images",
-        }
-    }
-
     /// The format that the name of a file says, or that a folder is.
     pub fn of(path: &Path) -> Result<Self, TableError> {
         if path.is_dir() {
@@ -73,29 +60,8 @@ impl InputFormat {
             "parquet" | "pq" if !compressed => Ok(Self::Parquet),
             "npy" if !compressed => Ok(Self::Npy),
             "npz" if !compressed => Ok(Self::Npz),
-            _ => Err(TableError::UnknownFormat {
-                file: path.to_path_buf(),
-            }),
+            _ => Err(TableError::UnknownFormat(path.into())),
         }
-    }
-}
-
-impl std::fmt::Display for InputFormat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.slug())
-    }
-}
-
-impl std::str::FromStr for InputFormat {
-    type Err = TableError;
-
-    fn from_str(slug: &str) -> Result<Self, TableError> {
-        Self::ALL
-            .into_iter()
-            .find(|format| format.slug() == slug)
-            .ok_or_else(|| TableError::UnknownFormatName {
-                found: slug.to_owned(),
-            })
     }
 }
 

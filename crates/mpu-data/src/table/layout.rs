@@ -206,9 +206,7 @@ pub(super) fn learn_layout(
         }
     }
     if features.is_empty() {
-        return Err(TableError::NoFeatures {
-            file: input.path().to_path_buf(),
-        });
+        return Err(TableError::NoFeatures(input.path().into()));
     }
     let mut excluded = options.exclude.clone();
     excluded.extend(key.clone());

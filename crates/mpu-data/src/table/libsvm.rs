@@ -189,14 +189,10 @@ fn find_columns(input: &TableInput, limits: &Limits) -> Result<Columns> {
         },
     )?;
     if n_rows == 0 {
-        return Err(TableError::Empty {
-            file: input.path().to_path_buf(),
-        });
+        return Err(TableError::Empty(input.path().into()));
     }
     let Some((low, high)) = range else {
-        return Err(TableError::NoFeatures {
-            file: input.path().to_path_buf(),
-        });
+        return Err(TableError::NoFeatures(input.path().into()));
     };
     let first = low.min(1);
     Ok(Columns {

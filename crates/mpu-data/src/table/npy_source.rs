@@ -36,9 +36,7 @@ impl NpySource {
         let open = |input: &TableInput| -> Result<NpyReader> {
             let stored = input.len()?;
             if stored == 0 {
-                return Err(TableError::Empty {
-                    file: input.path().to_path_buf(),
-                });
+                return Err(TableError::Empty(input.path().into()));
             }
             let reader = Box::new(std::io::BufReader::with_capacity(1 << 18, input.open()?));
             NpyReader::new(input, reader, Some(stored), limits)
@@ -50,9 +48,7 @@ impl NpySource {
     /// Opens an archive that holds both.
     pub(super) fn open_npz(input: &TableInput, limits: &Limits) -> Result<Self> {
         if input.len()? == 0 {
-            return Err(TableError::Empty {
-                file: input.path().to_path_buf(),
-            });
+            return Err(TableError::Empty(input.path().into()));
         }
         let names = entry_names(input)?;
         let find = |wanted: &[&str]| {
@@ -84,16 +80,8 @@ impl NpySource {
         let side = |i: usize| shape.get(i).copied().unwrap_or(1) as usize;
         let image = match shape.len() {
             2 => None,
-            3 => Some(Shape::Image {
-                channels: 1,
-                height: side(1),
-                width: side(2),
-            }),
-            4 if matches!(side(1), 1 | 3) => Some(Shape::Image {
-                channels: side(1),
-                height: side(2),
-                width: side(3),
-            }),
+            3 => Some(Shape::image(1, side(1), side(2))),
+            4 if matches!(side(1), 1 | 3) => Some(Shape::image(side(1), side(2), side(3))),
             _ => {
                 return Err(input.damaged(
                     "npy",
@@ -106,9 +94,7 @@ impl NpySource {
         };
         let n_columns = features.row_items();
         if n_columns == 0 {
-            return Err(TableError::NoFeatures {
-                file: input.path().to_path_buf(),
-            });
+            return Err(TableError::NoFeatures(input.path().into()));
         }
         let mut columns: Vec<String> = (0..n_columns).map(|i| format!("x{i}")).collect();
         let mut label = None;

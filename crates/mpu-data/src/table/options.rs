@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::format::InputFormat;
 use super::input::TableInput;
 use super::limits::Limits;
+use crate::named;
 
 /// What to do with missing values: blank cells, nulls, NaN, and texts such as `NA` or `?`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -19,25 +20,7 @@ pub enum Missing {
     Median,
 }
 
-impl Missing {
-    /// Every policy.
-    pub const ALL: [Self; 3] = [Self::Error, Self::Mean, Self::Median];
-
-    /// The name used on the command line and in reports.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Mean => "mean",
-            Self::Median => "median",
-        }
-    }
-}
-
-impl std::fmt::Display for Missing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.slug())
-    }
-}
+named!(Missing, "way with missing values", { Error => "error", Mean => "mean", Median => "median" });
 
 /// A way to mark a row as unlabelled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

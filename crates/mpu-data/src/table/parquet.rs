@@ -66,9 +66,7 @@ impl ParquetSource {
     pub(super) fn open(input: &TableInput, limits: &Limits) -> Result<Self> {
         let stored = input.len()?;
         if stored == 0 {
-            return Err(TableError::Empty {
-                file: input.path().to_path_buf(),
-            });
+            return Err(TableError::Empty(input.path().into()));
         }
         let damaged = |what: String| input.damaged("parquet", what);
         let file = if let Some(bytes) = input.memory() {

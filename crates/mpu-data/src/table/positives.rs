@@ -32,9 +32,7 @@ pub(super) fn read(list: &Positives, limits: &Limits) -> Result<KeyList> {
         read_columns(list, limits)?
     };
     if named.is_empty() {
-        return Err(TableError::NoRows {
-            file: path.to_path_buf(),
-        });
+        return Err(TableError::NoRows(path.into()));
     }
     let mut names: Vec<String> = named.values().map(|(class, _)| class.clone()).collect();
     names.sort();

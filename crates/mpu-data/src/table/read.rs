@@ -270,9 +270,7 @@ impl<'a> Reading<'a> {
                 };
                 let mut part_scan = scan(source.as_mut(), &plan)?;
                 if part_scan.n_rows() == 0 {
-                    return Err(TableError::NoRows {
-                        file: part.input.path().to_path_buf(),
-                    });
+                    return Err(TableError::NoRows(part.input.path().into()));
                 }
                 let found = std::mem::take(&mut part_scan.columns);
                 scan::merge(&mut columns, found, self.options.max_categories);

@@ -7,9 +7,6 @@ mod sigmoid_prob;
 mod tanh_smooth;
 mod unhinged;
 
-use std::fmt;
-use std::str::FromStr;
-
 use candle_core::Tensor;
 
 use crate::error::{Error, Result};
@@ -45,29 +42,16 @@ pub enum Surrogate {
     Logistic,
 }
 
+mpu_data::named!(Surrogate, "surrogate", {
+    SigmoidProb => "sigmoid_prob",
+    Unhinged => "unhinged",
+    TanhSmooth => "tanh_smooth",
+    Hinge => "hinge",
+    Ramp => "ramp",
+    Logistic => "logistic",
+});
+
 impl Surrogate {
-    /// Every surrogate.
-    pub const ALL: [Self; 6] = [
-        Self::SigmoidProb,
-        Self::Unhinged,
-        Self::TanhSmooth,
-        Self::Hinge,
-        Self::Ramp,
-        Self::Logistic,
-    ];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::SigmoidProb => "sigmoid_prob",
-            Self::Unhinged => "unhinged",
-            Self::TanhSmooth => "tanh_smooth",
-            Self::Hinge => "hinge",
-            Self::Ramp => "ramp",
-            Self::Logistic => "logistic",
-        }
-    }
-
     /// Whether the surrogate has a scale γ.
     pub fn has_scale(self) -> bool {
         matches!(self, Self::SigmoidProb | Self::TanhSmooth | Self::Logistic)
@@ -124,26 +108,5 @@ impl Surrogate {
             lipschitz,
             non_increasing: true,
         }
-    }
-}
-
-impl fmt::Display for Surrogate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for Surrogate {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|s| s.slug() == name)
-            .ok_or_else(|| Error::UnknownName {
-                what: "surrogate",
-                found: name.to_owned(),
-                allowed: Self::ALL.map(Self::slug).join(", "),
-            })
     }
 }
