@@ -251,11 +251,7 @@ pub(crate) mod tests {
     use super::made_up::{parquet, png};
     use super::*;
 
-    pub(crate) const SMALL: Shape = Shape::Image {
-        channels: 1,
-        height: 2,
-        width: 3,
-    };
+    pub(crate) const SMALL: Shape = Shape::image(1, 2, 3);
 
     pub(crate) fn sample() -> Vec<u8> {
         let grey = |start: u8| png(&[start, 1, 2, 3, 4, 255], 3, 2, ColorType::Grayscale);
@@ -271,11 +267,7 @@ pub(crate) mod tests {
 
     #[test]
     fn colour_becomes_planes() {
-        let shape = Shape::Image {
-            channels: 3,
-            height: 1,
-            width: 2,
-        };
+        let shape = Shape::image(3, 1, 2);
         let file = parquet(&[png(&[1, 2, 3, 4, 5, 6], 2, 1, ColorType::Rgb)], &[0]);
         let rows = read("p", &file, shape, 1, Limit::DEFAULT).unwrap();
         assert_eq!(rows.features.row(0), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
@@ -288,20 +280,12 @@ pub(crate) mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("a label of row 0"), "{error}");
-        let wide = Shape::Image {
-            channels: 1,
-            height: 3,
-            width: 2,
-        };
+        let wide = Shape::image(1, 3, 2);
         let error = read("p", &file, wide, 2, Limit::DEFAULT)
             .unwrap_err()
             .to_string();
         assert!(error.contains("3x2 Grayscale where 2x3"), "{error}");
-        let large = Shape::Image {
-            channels: 1,
-            height: 28,
-            width: 28,
-        };
+        let large = Shape::image(1, 28, 28);
         assert!(matches!(
             read("p", &file, large, 2, Limit::bytes(2000)),
             Err(Error::TooLarge { .. })

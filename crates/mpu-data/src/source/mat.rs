@@ -169,11 +169,7 @@ pub fn svhn(name: &str, bytes: &[u8], limit: Limit) -> Result<Rows> {
             }
         }
     }
-    let shape = Shape::Image {
-        channels: CHANNELS,
-        height: SIDE,
-        width: SIDE,
-    };
+    let shape = Shape::image(CHANNELS, SIDE, SIDE);
     Rows::new(Features::new(values, shape)?, labels)
 }
 

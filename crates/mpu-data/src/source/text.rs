@@ -31,11 +31,7 @@ impl Layout {
     /// The shape of a row.
     pub fn shape(self) -> Shape {
         match self {
-            Self::ZipCode | Self::Semeion => Shape::Image {
-                channels: 1,
-                height: 16,
-                width: 16,
-            },
+            Self::ZipCode | Self::Semeion => Shape::image(1, 16, 16),
             Self::Pendigits => Shape::Vector(16),
             Self::Waveform => Shape::Vector(21),
         }

@@ -203,9 +203,9 @@ fn common_shape(images: &[ImageFile], options: &TableOptions) -> Result<Shape> {
         width: 0,
         height: 0,
     });
-    Ok(Shape::Image {
-        channels: if grey { 1 } else { 3 },
-        height: size.height as usize,
-        width: size.width as usize,
-    })
+    Ok(Shape::image(
+        if grey { 1 } else { 3 },
+        size.height as usize,
+        size.width as usize,
+    ))
 }

@@ -82,11 +82,7 @@ pub(super) static SVHN: Card = Card {
     title: "SVHN (cropped digits)",
     citation: "Netzer, Wang, Coates, Bissacco, Wu, Ng, Reading digits in natural images with unsupervised feature learning, NIPS Workshop, 2011",
     licence: "upstream note: for non-commercial use only",
-    shape: Shape::Image {
-        channels: 3,
-        height: 32,
-        width: 32,
-    },
+    shape: Shape::image(3, 32, 32),
     class_names: &DIGITS,
     folder: "svhn",
     parts: &SVHN_PARTS,

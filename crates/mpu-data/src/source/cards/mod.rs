@@ -35,11 +35,7 @@ pub(super) fn card(id: DatasetId) -> &'static Card {
 const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 const fn grey(side: usize) -> Shape {
-    Shape::Image {
-        channels: 1,
-        height: side,
-        width: side,
-    }
+    Shape::image(1, side, side)
 }
 
 const fn file(name: &'static str, size: u64, sha256: &'static str) -> FileCard {

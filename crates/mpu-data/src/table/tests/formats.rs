@@ -153,11 +153,7 @@ fn numpy_images_keep_their_shape() {
     let four = npy("<f4", "(4,)", &floats(&[f32::NAN, 3.0, 3.0, 3.0]));
     let pixels = npy("|u1", "(4, 1, 2)", &[1, 2, 3, 4, 5, 6, 7, 255]);
     let table = read(pixels, four.clone()).unwrap();
-    let shape = Shape::Image {
-        channels: 1,
-        height: 1,
-        width: 2,
-    };
+    let shape = Shape::image(1, 1, 2);
     assert_eq!(
         (table.features.shape(), table.features.row(3)),
         (shape, &[7.0, 255.0][..])

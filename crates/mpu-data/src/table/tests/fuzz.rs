@@ -97,11 +97,7 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
 fn survive(name: &str, bytes: &[u8]) -> bool {
     #[cfg(feature = "images")]
     if name.starts_with("image.") {
-        let shape = crate::Shape::Image {
-            channels: 3,
-            height: 2,
-            width: 2,
-        };
+        let shape = crate::Shape::image(3, 2, 2);
         let size = Some(ImageSize {
             width: 2,
             height: 2,

@@ -47,11 +47,7 @@ fn folders_are_classes() {
         table.labels,
         [Unlabeled, Unlabeled, Labeled(0), Labeled(1), Labeled(1)]
     );
-    let shape = Shape::Image {
-        channels: 1,
-        height: 4,
-        width: 4,
-    };
+    let shape = Shape::image(1, 4, 4);
     assert_eq!(table.features.shape(), shape);
     assert_eq!(
         table
@@ -109,11 +105,7 @@ fn sizes_must_agree_or_be_asked_for() {
         ..TableOptions::default()
     };
     let table = read_table(folder.path(), &options).unwrap();
-    let shape = Shape::Image {
-        channels: 3,
-        height: 2,
-        width: 3,
-    };
+    let shape = Shape::image(3, 2, 3);
     assert_eq!(
         (table.features.shape(), table.features.n_rows()),
         (shape, 6)
