@@ -22,15 +22,12 @@ pub(super) static USPS: Card = Card {
     hub_repo: None,
 };
 
+#[rustfmt::skip] // one file on a line
 static USPS_PARTS: [PartCard; 2] = [
     PartCard {
         part: Part::Train,
         format: Format::Text(Layout::ZipCode),
-        files: &[file(
-            "zip.train.gz",
-            1_829_071,
-            "66ebf231ab51f2cf6ac1a892d0f98ccffee1079d7a5db638c1f11f366046ca16",
-        )],
+        files: &[file("zip.train.gz", 1_829_071, "66ebf231ab51f2cf6ac1a892d0f98ccffee1079d7a5db638c1f11f366046ca16")],
         class_counts: &[1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644],
         content: Some("17e7670d0f93b8cd9aa341bdcb616486a95c77e259c57469d434d2702b646aaf"),
         hub_file: None,
@@ -38,11 +35,7 @@ static USPS_PARTS: [PartCard; 2] = [
     PartCard {
         part: Part::Test,
         format: Format::Text(Layout::ZipCode),
-        files: &[file(
-            "zip.test.gz",
-            439_208,
-            "8dacc3c6e136af6c3488de9e5113a7daf140c8c2f1f0b61c54ee02f03f1a962f",
-        )],
+        files: &[file("zip.test.gz", 439_208, "8dacc3c6e136af6c3488de9e5113a7daf140c8c2f1f0b61c54ee02f03f1a962f")],
         class_counts: &[359, 264, 198, 166, 200, 160, 170, 147, 166, 177],
         content: Some("c44e005e44f3227fd06e17c7d0eddc31083a6d2c58378737801bc9db5478e60b"),
         hub_file: None,
@@ -64,14 +57,11 @@ pub(super) static SEMEION: Card = Card {
     hub_repo: None,
 };
 
+#[rustfmt::skip] // one file on a line
 static SEMEION_PARTS: [PartCard; 1] = [PartCard {
     part: Part::Whole,
     format: Format::Text(Layout::Semeion),
-    files: &[file(
-        "semeion.data",
-        2_889_702,
-        "f43228ae3da5ea6a3c95069d53450b86166770e3b719dcc333182128fe08d4b1",
-    )],
+    files: &[file("semeion.data", 2_889_702, "f43228ae3da5ea6a3c95069d53450b86166770e3b719dcc333182128fe08d4b1")],
     class_counts: &[161, 162, 159, 159, 161, 159, 161, 158, 155, 158],
     content: Some("4edbc6376013f2f4a6a44f81e5dcf02039a0cc02b2435385a1c41aec130fa1f0"),
     hub_file: None,
@@ -92,29 +82,20 @@ pub(super) static SVHN: Card = Card {
     hub_repo: Some("ufldl-stanford/svhn"),
 };
 
+#[rustfmt::skip] // one file on a line
 static SVHN_PARTS: [PartCard; 2] = [
     PartCard {
         part: Part::Train,
         format: Format::SvhnMat,
-        files: &[file(
-            "train_32x32.mat",
-            182_040_794,
-            "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
-        )],
-        class_counts: &[
-            4948, 13_861, 10_585, 8497, 7458, 6882, 5727, 5595, 5045, 4659,
-        ],
+        files: &[file("train_32x32.mat", 182_040_794, "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8")],
+        class_counts: &[4948, 13_861, 10_585, 8497, 7458, 6882, 5727, 5595, 5045, 4659],
         content: None,
         hub_file: Some("cropped_digits/train-00000-of-00001.parquet"),
     },
     PartCard {
         part: Part::Test,
         format: Format::SvhnMat,
-        files: &[file(
-            "test_32x32.mat",
-            64_275_384,
-            "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b",
-        )],
+        files: &[file("test_32x32.mat", 64_275_384, "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b")],
         class_counts: &[1744, 5099, 4149, 2882, 2523, 2384, 1977, 2019, 1660, 1595],
         content: None,
         hub_file: Some("cropped_digits/test-00000-of-00001.parquet"),
