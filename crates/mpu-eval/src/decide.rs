@@ -18,7 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use mpu_data::{ClassCount, CostMatrix};
+use mpu_data::{ClassCount, CostMatrix, top_class};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -71,11 +71,6 @@ impl Decision {
             Self::Thresholds(thresholds) => rows.map(|p| thresholds.answer(p)).collect(),
         })
     }
-}
-
-/// The place of the largest number of a row; the first of several equal ones.
-pub fn top_class<T: PartialOrd>(row: &[T]) -> usize {
-    (0..row.len()).fold(0, |best, j| if row[j] > row[best] { j } else { best })
 }
 
 /// The [`top_class`] of every row of `n_classes` numbers.

@@ -43,9 +43,10 @@ pub mod thresholds;
 pub mod training_range;
 
 pub use calibrate::{Anchor, Calibration};
-pub use decide::{Decision, Thresholds, top_class, top_classes};
+pub use decide::{Decision, Thresholds, top_classes};
 pub use error::{Error, Result};
 pub use metrics::{Confusion, Rates};
+pub use mpu_data::top_class;
 pub use proxy::pu_accuracy;
 pub use pu_metrics::PuJudgement;
 pub use training_range::TrainingRange;

@@ -14,10 +14,9 @@
 //! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
-use mpu_data::ClassCount;
+use mpu_data::{ClassCount, top_class};
 use serde::{Deserialize, Serialize};
 
-use crate::decide::top_class;
 use crate::error::{Error, Result};
 use crate::held_out::{Block, check_truths};
 

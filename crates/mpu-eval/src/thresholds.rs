@@ -13,10 +13,9 @@
 //! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
-use mpu_data::{MpuLabel, Priors};
+use mpu_data::{MpuLabel, Priors, top_class};
 use serde::{Deserialize, Serialize};
 
-use crate::decide::top_class;
 use crate::error::{Error, Result};
 use crate::held_out::Block;
 

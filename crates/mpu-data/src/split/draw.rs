@@ -34,6 +34,21 @@ pub fn choose(mut rows: Vec<usize>, n: usize, rng: &mut impl Rng) -> (Vec<usize>
     (rows, others)
 }
 
+/// Takes rows out of every group, group after group: `n_held` says how many of a group of so many
+/// rows. Gives what is kept of each group and what is held out, both in ascending order.
+pub fn hold_out(
+    groups: Vec<Vec<usize>>,
+    n_held: impl Fn(usize) -> usize,
+    rng: &mut impl Rng,
+) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
+    let halve = |rows: Vec<usize>| {
+        let n = n_held(rows.len());
+        let (held, kept) = choose(rows, n, rng);
+        (kept, held)
+    };
+    groups.into_iter().map(halve).unzip()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +89,19 @@ mod tests {
             .map(|&c| (f64::from(c) - 1e3).powi(2) / 1e3)
             .sum();
         assert!(chi2 < 49.7, "{chi2}");
+    }
+
+    #[test]
+    fn a_share_of_every_group_is_held_out() {
+        let mut rng = Seed(7).stream(Stream::Split);
+        let groups = vec![vec![0, 2, 4, 6], vec![], vec![1, 3]];
+        let (kept, held) = hold_out(groups, |n| n / 2, &mut rng);
+        let sizes = |groups: &[Vec<usize>]| groups.iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!((sizes(&kept), sizes(&held)), (vec![2, 0, 1], vec![2, 0, 1]));
+        let mut first = [kept[0].clone(), held[0].clone()].concat();
+        assert!(kept[0].is_sorted() && held[0].is_sorted());
+        first.sort_unstable();
+        assert_eq!(first, [0, 2, 4, 6]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::priors::Priors;
 use crate::seed::Stream;
 use crate::source::catalog::Part;
 use crate::source::content::hex;
-use crate::split::draw::choose;
+use crate::split::draw::{choose, hold_out};
 use crate::split::protocol::{Note, Plan, Protocol, Scenario, SplitSpec};
 
 /// A drawn MPU problem: row numbers by group, ascending within each. Training and validation rows
@@ -153,8 +153,10 @@ impl Split {
         let (pooled, surplus_negatives) = choose(negatives, plan.negatives, &mut rng);
         pool_by_class.push(pooled);
 
-        let (labeled, validation_labeled, pool_by_class, validation_pool) =
-            hold_out(spec, labeled, pool_by_class);
+        let mut rng = spec.seed.stream_at(Stream::Split, 2);
+        let share = |n: usize| (n as f64 * spec.validation_share).floor() as usize;
+        let (labeled, validation_labeled) = hold_out(labeled, share, &mut rng);
+        let (pool_by_class, validation_pool) = hold_out(pool_by_class, share, &mut rng);
         let priors = proportions(pool_by_class.iter().map(Vec::len))?;
         let sizes = (0..=negative)
             .map(|class| pool_by_class[class].len() + labeled.get(class).map_or(0, Vec::len));
@@ -320,24 +322,6 @@ pub struct DroppedCount {
     pub reason: DropReason,
     /// How many.
     pub rows: usize,
-}
-
-type Groups = Vec<Vec<usize>>;
-
-/// Takes the validation share out of every group: `(labelled, their validation rows, pool, …)`.
-fn hold_out(spec: &SplitSpec, labeled: Groups, pool: Groups) -> (Groups, Groups, Groups, Groups) {
-    let mut rng = spec.seed.stream_at(Stream::Split, 2);
-    let mut halve = |groups: Groups| -> (Groups, Groups) {
-        let parts = groups.into_iter().map(|rows| {
-            let n_held = (rows.len() as f64 * spec.validation_share).floor() as usize;
-            let (held, kept) = choose(rows, n_held, &mut rng);
-            (kept, held)
-        });
-        parts.unzip()
-    };
-    let (labeled, validation_labeled) = halve(labeled);
-    let (pool, validation_pool) = halve(pool);
-    (labeled, validation_labeled, pool, validation_pool)
 }
 
 /// Rows of several classes in one ascending list, with the class of each.

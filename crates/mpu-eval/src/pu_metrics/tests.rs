@@ -191,7 +191,7 @@ fn intervals_cover_the_truth() {
         priors: Priors::new(vec![0.3, 0.2, 0.5]).unwrap(),
         radius: 1.6,
     };
-    let answer = |x: [f64; 2]| crate::decide::top_class(&plane.posterior(x));
+    let answer = |x: [f64; 2]| mpu_data::top_class(&plane.posterior(x));
     let mut draws = Draws(21);
     let (_, points, truths) = plane.sample(0, 200_000, &mut draws);
     let given: Vec<usize> = points.iter().map(|&x| answer(x)).collect();
