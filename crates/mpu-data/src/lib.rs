@@ -60,3 +60,7 @@ pub use provenance::{Deviation, Origin, Provenance};
 pub use seed::{Seed, Stream};
 pub use source::DatasetId;
 pub use split::{Split, SplitSpec};
+
+// What `named!` writes refers to these.
+#[doc(hidden)]
+pub use {named::assert_distinct, serde};

@@ -36,10 +36,30 @@ impl UnknownName {
     }
 }
 
-/// Gives an enum its list `ALL`, its one name `slug()`, and `Display` and `FromStr` by that name; an unknown
-/// name is an [`UnknownName`].
+/// Stops the build where two values of a list have one name.
+#[doc(hidden)]
+pub const fn assert_distinct(names: &[&str]) {
+    let mut first = 0;
+    while first < names.len() {
+        let mut second = first + 1;
+        while second < names.len() {
+            let (a, b) = (names[first].as_bytes(), names[second].as_bytes());
+            let mut at = 0;
+            while at < a.len() && at < b.len() && a[at] == b[at] {
+                at += 1;
+            }
+            assert!(at < a.len() || at < b.len(), "two values have one name");
+            second += 1;
+        }
+        first += 1;
+    }
+}
+
+/// Gives an enum its list `ALL` and its one name `slug()`, by which it is shown, parsed, stored and read back
+/// (`Display`, `FromStr`, serde). An unknown name is an [`UnknownName`].
 ///
-/// A variant that is left out does not compile.
+/// A variant that is left out does not compile, nor do two of one name. Without the list in braces, the enum brings
+/// `ALL` and `slug()` itself.
 ///
 /// ```
 /// #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,15 +72,19 @@ impl UnknownName {
 /// assert_eq!(Shade::ALL.map(Shade::slug), ["light", "very-dark"]);
 /// assert_eq!("very-dark".parse(), Ok(Shade::VeryDark));
 /// assert_eq!(format!("[{:>6}]", Shade::Light), "[ light]");
+/// assert_eq!(serde_json::to_string(&Shade::VeryDark)?, r#""very-dark""#);
 /// let error = "Very_Drak".parse::<Shade>().unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "unknown shade `Very_Drak`: allowed are light, very-dark\nhint: did you mean `very-dark`?"
 /// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[macro_export]
 macro_rules! named {
     ($type:ident, $what:literal, { $($variant:ident $(($inner:path))? => $slug:literal),+ $(,)? }) => {
+        const _: () = $crate::assert_distinct(&[$($slug),+]);
+
         impl $type {
             /// Every one there is.
             pub const ALL: [Self; [$($slug),+].len()] = [$(Self::$variant $(($inner))?),+];
@@ -73,6 +97,9 @@ macro_rules! named {
             }
         }
 
+        $crate::named!($type, $what);
+    };
+    ($type:ident, $what:literal) => {
         impl ::std::fmt::Display for $type {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.pad(self.slug())
@@ -89,5 +116,82 @@ macro_rules! named {
                 })
             }
         }
+
+        impl $crate::serde::Serialize for $type {
+            fn serialize<S: $crate::serde::Serializer>(
+                &self,
+                to: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                to.serialize_str(self.slug())
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(
+                from: D,
+            ) -> ::std::result::Result<Self, D::Error> {
+                let name = <String as $crate::serde::Deserialize>::deserialize(from)?;
+                name.parse().map_err($crate::serde::de::Error::custom)
+            }
+        }
     };
+}
+
+#[cfg(test)]
+#[allow(unreachable_pub, reason = "the macro is made for public enums")]
+mod tests {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Sign {
+        Plus,
+        Minus(Kind),
+    }
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Kind {
+        Soft,
+        Hard,
+    }
+    crate::named!(Kind, "kind", { Soft => "soft", Hard => "hard" });
+    crate::named!(Sign, "sign", {
+        Plus => "plus",
+        Minus(Kind::Soft) => "minus-soft",
+        Minus(Kind::Hard) => "minus-hard",
+    });
+
+    #[test]
+    fn names_are_shown_stored_and_read_back() {
+        for sign in Sign::ALL {
+            assert_eq!(sign.slug().parse(), Ok(sign));
+            assert_eq!(format!("{sign:>10}"), format!("{:>10}", sign.slug()));
+            let stored = serde_json::to_string(&sign).unwrap();
+            assert_eq!(stored, format!("{:?}", sign.slug()));
+            assert_eq!(serde_json::from_str::<Sign>(&stored).unwrap(), sign);
+        }
+        assert_eq!(Sign::ALL[2], Sign::Minus(Kind::Hard));
+    }
+
+    #[test]
+    #[should_panic(expected = "two values have one name")]
+    fn one_name_for_two_is_refused() {
+        super::assert_distinct(&["a", "ab", "b"]);
+        super::assert_distinct(&["a", "ab", "a"]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_with_what_is_allowed() {
+        let error = "Minus_Sotf".parse::<Sign>().unwrap_err();
+        assert_eq!(error.nearest.as_deref(), Some("minus-soft"));
+        let told = error.to_string();
+        assert!(
+            told.starts_with(
+                "unknown sign `Minus_Sotf`: allowed are plus, minus-soft, minus-hard\nhint:"
+            ),
+            "{told}"
+        );
+        assert_eq!("times".parse::<Sign>().unwrap_err().nearest, None);
+        let stored = serde_json::from_str::<Kind>("\"sofd\"")
+            .unwrap_err()
+            .to_string();
+        assert!(stored.contains("did you mean `soft`"), "{stored}");
+    }
 }

@@ -7,8 +7,7 @@ use crate::features::Features;
 use crate::named;
 
 /// How features are scaled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scaling {
     /// Not at all.
     #[default]
@@ -271,12 +270,5 @@ mod tests {
                 ..
             }
         ));
-        assert!(
-            "minmax"
-                .parse::<Scaling>()
-                .unwrap_err()
-                .to_string()
-                .contains("\"min-max\"")
-        );
     }
 }

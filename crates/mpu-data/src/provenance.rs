@@ -8,8 +8,7 @@ use crate::named;
 use crate::source::catalog::Part;
 
 /// Where a dataset's rows came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The user's data folder.
     DataDir,

@@ -9,8 +9,7 @@ use crate::named;
 
 /// What a random stream is for. Each purpose has its own stream, so that drawing more from one
 /// (another initialiser, say) never moves another (the split).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stream {
     /// Generating synthetic rows.
     Generate,

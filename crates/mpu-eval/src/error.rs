@@ -11,17 +11,6 @@ pub enum Error {
     #[error(transparent)]
     Data(#[from] mpu_data::Error),
 
-    /// A name that is not in the list.
-    #[error("unknown {what} `{found}`: allowed are {allowed}")]
-    UnknownName {
-        /// What the name was to name.
-        what: &'static str,
-        /// The name given.
-        found: String,
-        /// The names that exist.
-        allowed: String,
-    },
-
     /// A setting outside its range.
     #[error("{name} is {value}: it must be {allowed}")]
     Setting {

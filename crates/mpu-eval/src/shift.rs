@@ -62,8 +62,7 @@ pub fn reweighted(from: &Priors, to: &Priors, probabilities: &[f64]) -> Result<V
 }
 
 /// Why an estimate ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// No prior changed by more than [`TOLERANCE`].
     Converged,
@@ -71,18 +70,7 @@ pub enum Stop {
     Limit,
 }
 
-impl Stop {
-    /// Every reason.
-    pub const ALL: [Self; 2] = [Self::Converged, Self::Limit];
-
-    /// The one name used in files and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Converged => "converged",
-            Self::Limit => "limit",
-        }
-    }
-}
+mpu_data::named!(Stop, "reason to stop", { Converged => "converged", Limit => "limit" });
 
 /// Estimated priors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,8 +12,6 @@ pub const CONSTANT_SUM: f64 = 1.0;
 
 /// Whether a surrogate is used as it is or symmetrised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Form {
     /// The surrogate itself.
     #[default]

@@ -1,7 +1,5 @@
 //! What every estimator of class priors offers, and the closed list of them.
 
-use serde::{Deserialize, Serialize};
-
 use crate::binary::{BestBin, ElkanNoto, KernelMean, PenalizedL1};
 use crate::error::Result;
 use crate::margins::{Counts, Margins};
@@ -51,10 +49,7 @@ pub fn feasible(priors: &[f64]) -> Result<Vec<f64>> {
 }
 
 /// Every estimator there is.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum EstimatorKind {
     /// Joint matching of margin moments in the region of high margins ([`Matching`]). The default:
     /// docs/PRIORS.md compares them.

@@ -7,17 +7,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A name that is not in the list.
-    #[error("unknown {what} `{found}`: allowed are {allowed}")]
-    UnknownName {
-        /// What the name was to name.
-        what: &'static str,
-        /// The name given.
-        found: String,
-        /// The names that exist.
-        allowed: String,
-    },
-
     /// An embedded file of published figures that cannot be read.
     #[error("published figures {file}: {source}")]
     Published {

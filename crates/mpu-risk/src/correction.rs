@@ -1,12 +1,7 @@
 //! Corrections `g` of an estimate that may turn negative, and where they are placed.
 
-
-use crate::error::{Error, Result};
-
 /// The map `g` applied to an estimated risk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Correction {
     /// `g(x) = |x|`, slug `abs`.
     Abs,
@@ -46,8 +41,6 @@ impl Correction {
 
 /// Where a correction is placed in the risk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Placement {
     /// On the partial risks: each `g(μ_i)` where the method corrects it, and the negative part.
     PerTerm,
@@ -101,18 +94,6 @@ mod tests {
         assert_eq!(
             [Correction::Abs, Correction::Nn].map(|g| g.slope(0.0)),
             [0.0, 0.0]
-        );
-    }
-
-    #[test]
-    fn names_are_read_back() {
-        for placement in Placement::ALL {
-            assert_eq!(placement.slug().parse::<Placement>().unwrap(), placement);
-        }
-        let error = "inner".parse::<Placement>().unwrap_err().to_string();
-        assert!(
-            error.contains("`inner`") && error.contains("per-term"),
-            "{error}"
         );
     }
 }

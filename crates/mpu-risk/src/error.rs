@@ -17,17 +17,6 @@ pub enum Error {
     #[error(transparent)]
     Data(#[from] mpu_data::Error),
 
-    /// A name that is not in the list.
-    #[error("unknown {what} `{found}`: allowed are {allowed}")]
-    UnknownName {
-        /// What the name was to name.
-        what: &'static str,
-        /// The name given.
-        found: String,
-        /// The names that exist.
-        allowed: String,
-    },
-
     /// No row at all.
     #[error("the sample has no row: at least 1 is needed")]
     EmptySample,

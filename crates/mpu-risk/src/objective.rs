@@ -1,10 +1,6 @@
 //! The list of objectives: the only place where their slugs stand.
 
-use std::fmt;
-use std::str::FromStr;
-
 use crate::correction::{Correction, Placement};
-use crate::error::{Error, Result};
 
 /// What an [`Estimator`](crate::Estimator) evaluates: a way of estimating the risk, with its correction where it
 /// has one.
@@ -24,8 +20,6 @@ use crate::error::{Error, Result};
 /// | `csmpu-st` | `Σ w π_i mean_i CE(e_i) + mean_u CE(v∘t)`, `t` soft targets of the pool, `w` the [share](crate::Estimator::LABELED_SHARE) learned from labelled rows, `v_i = 1-w`, `v_k = 1` |
 /// | `supervised` | cross-entropy on the true labels: an upper limit, never a competitor |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
 pub enum Objective {
     /// The paper's method, Theorem 1 with the corrections of section V.
     Csmpu(Correction),
@@ -48,47 +42,25 @@ pub enum Objective {
     Supervised,
 }
 
+mpu_data::named!(Objective, "objective", {
+    Csmpu(Correction::Abs) => "csmpu-abs",
+    Csmpu(Correction::Nn) => "csmpu-nn",
+    Csmpu(Correction::Ure) => "csmpu-ure",
+    CsmpuExact(Correction::Abs) => "csmpu-exact-abs",
+    CsmpuExact(Correction::Nn) => "csmpu-exact-nn",
+    CsmpuExact(Correction::Ure) => "csmpu-exact-ure",
+    CsmpuRef(Correction::Abs) => "csmpu-ref-abs",
+    CsmpuRef(Correction::Nn) => "csmpu-ref-nn",
+    CsmpuRef(Correction::Ure) => "csmpu-ref-ure",
+    UreOvr => "ure-ovr",
+    Area => "area",
+    BiasedSuper => "biased-super",
+    MpuMl => "mpu-ml",
+    SoftTargets => "csmpu-st",
+    Supervised => "supervised",
+});
+
 impl Objective {
-    /// Every objective.
-    pub const ALL: [Self; 15] = [
-        Self::Csmpu(Correction::Abs),
-        Self::Csmpu(Correction::Nn),
-        Self::Csmpu(Correction::Ure),
-        Self::CsmpuExact(Correction::Abs),
-        Self::CsmpuExact(Correction::Nn),
-        Self::CsmpuExact(Correction::Ure),
-        Self::CsmpuRef(Correction::Abs),
-        Self::CsmpuRef(Correction::Nn),
-        Self::CsmpuRef(Correction::Ure),
-        Self::UreOvr,
-        Self::Area,
-        Self::BiasedSuper,
-        Self::MpuMl,
-        Self::SoftTargets,
-        Self::Supervised,
-    ];
-
-    /// The one name used in files, flags, run keys and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Csmpu(Correction::Abs) => "csmpu-abs",
-            Self::Csmpu(Correction::Nn) => "csmpu-nn",
-            Self::Csmpu(Correction::Ure) => "csmpu-ure",
-            Self::CsmpuExact(Correction::Abs) => "csmpu-exact-abs",
-            Self::CsmpuExact(Correction::Nn) => "csmpu-exact-nn",
-            Self::CsmpuExact(Correction::Ure) => "csmpu-exact-ure",
-            Self::CsmpuRef(Correction::Abs) => "csmpu-ref-abs",
-            Self::CsmpuRef(Correction::Nn) => "csmpu-ref-nn",
-            Self::CsmpuRef(Correction::Ure) => "csmpu-ref-ure",
-            Self::UreOvr => "ure-ovr",
-            Self::Area => "area",
-            Self::BiasedSuper => "biased-super",
-            Self::MpuMl => "mpu-ml",
-            Self::SoftTargets => "csmpu-st",
-            Self::Supervised => "supervised",
-        }
-    }
-
     /// The correction; [`Correction::Ure`] for objectives that have none.
     pub fn correction(self) -> Correction {
         match self {
@@ -128,62 +100,9 @@ impl Objective {
     }
 }
 
-impl fmt::Display for Objective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for Objective {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|o| o.slug() == name)
-            .ok_or_else(|| Error::UnknownName {
-                what: "objective",
-                found: name.to_owned(),
-                allowed: Self::ALL.map(Self::slug).join(", "),
-            })
-    }
-}
-
-impl TryFrom<String> for Objective {
-    type Error = Error;
-
-    fn try_from(name: String) -> Result<Self> {
-        name.parse()
-    }
-}
-
-impl From<Objective> for String {
-    fn from(objective: Objective) -> Self {
-        objective.slug().to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-
-    #[test]
-    fn slugs_are_distinct_and_read_back() {
-        let slugs: BTreeSet<&str> = Objective::ALL.iter().map(|o| o.slug()).collect();
-        assert_eq!(slugs.len(), Objective::ALL.len());
-        for objective in Objective::ALL {
-            assert_eq!(objective.slug().parse::<Objective>().unwrap(), objective);
-            let json = serde_json::to_string(&objective).unwrap();
-            assert_eq!(serde_json::from_str::<Objective>(&json).unwrap(), objective);
-        }
-        let error = "csmpu".parse::<Objective>().unwrap_err().to_string();
-        assert!(
-            error.contains("`csmpu`") && error.contains("csmpu-abs"),
-            "{error}"
-        );
-    }
 
     #[test]
     fn only_the_oracle_sees_hidden_labels() {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use candle_core::Device;
+use mpu_data::UnknownName;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -54,9 +55,9 @@ impl fmt::Display for DeviceChoice {
 }
 
 impl FromStr for DeviceChoice {
-    type Err = Error;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self> {
+    fn from_str(name: &str) -> std::result::Result<Self, UnknownName> {
         match name {
             "cpu" => return Ok(Self::Cpu),
             "cuda" => return Ok(Self::Cuda(0)),
@@ -65,18 +66,17 @@ impl FromStr for DeviceChoice {
             _ => {}
         }
         let ordinal = name.strip_prefix("cuda:").and_then(|n| n.parse().ok());
-        ordinal.map(Self::Cuda).ok_or_else(|| Error::UnknownName {
-            what: "device",
-            found: name.to_owned(),
-            allowed: "cpu, cuda, cuda:N, metal, auto".to_owned(),
-        })
+        let allowed = ["cpu", "cuda", "cuda:N", "metal", "auto"];
+        ordinal
+            .map(Self::Cuda)
+            .ok_or_else(|| UnknownName::new("device", name, &allowed))
     }
 }
 
 impl TryFrom<String> for DeviceChoice {
-    type Error = Error;
+    type Error = UnknownName;
 
-    fn try_from(name: String) -> Result<Self> {
+    fn try_from(name: String) -> std::result::Result<Self, UnknownName> {
         name.parse()
     }
 }

@@ -13,6 +13,10 @@ pub enum Error {
     #[error(transparent)]
     Data(#[from] mpu_data::Error),
 
+    /// A name that is not in the list.
+    #[error(transparent)]
+    UnknownName(#[from] mpu_data::UnknownName),
+
     /// Bad input to a judge or a decision.
     #[error(transparent)]
     Eval(#[from] mpu_eval::Error),
@@ -24,17 +28,6 @@ pub enum Error {
     /// Bad sample, method or loss.
     #[error(transparent)]
     Risk(#[from] mpu_risk::Error),
-
-    /// A name that is not in the list.
-    #[error("unknown {what} `{found}`: allowed are {allowed}")]
-    UnknownName {
-        /// What the name was to name.
-        what: &'static str,
-        /// The name given.
-        found: String,
-        /// The names that exist.
-        allowed: String,
-    },
 
     /// A setting outside its range.
     #[error("{name} is {value}: it must be {allowed}")]

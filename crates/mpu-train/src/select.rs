@@ -1,16 +1,9 @@
 //! Choosing among finished runs by held-out data, without hidden labels.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
-use crate::error::{Error, Result};
 use crate::outcome::EpochMetrics;
 
 /// By what a learning rate is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selection {
     /// The highest estimated accuracy on held-out labelled rows and pool; ties by the risk.
     #[default]
@@ -21,19 +14,9 @@ pub enum Selection {
     Oracle,
 }
 
+mpu_data::named!(Selection, "selection", { Accuracy => "accuracy", Risk => "risk", Oracle => "oracle" });
+
 impl Selection {
-    /// Every way.
-    pub const ALL: [Self; 3] = [Self::Accuracy, Self::Risk, Self::Oracle];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Accuracy => "accuracy",
-            Self::Risk => "risk",
-            Self::Oracle => "oracle",
-        }
-    }
-
     /// The index of the best run by its last epoch; the first on a tie, `None` if none has the
     /// figures needed.
     pub fn best(self, last_epochs: &[EpochMetrics]) -> Option<usize> {
@@ -61,27 +44,6 @@ impl Selection {
             }
         }
         best.map(|(index, _)| index)
-    }
-}
-
-impl fmt::Display for Selection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for Selection {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|s| s.slug() == name)
-            .ok_or_else(|| Error::UnknownName {
-                what: "selection",
-                found: name.to_owned(),
-                allowed: Self::ALL.map(Self::slug).join(", "),
-            })
     }
 }
 

@@ -1,8 +1,5 @@
 //! How a run trains: every number that the loop needs, with its default and its range.
 
-use std::fmt;
-use std::str::FromStr;
-
 use mpu_models::{Init, OptimSpec};
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +7,7 @@ use crate::error::{Error, Result};
 use crate::procedure::SelfTraining;
 
 /// How rows are put into batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Batching {
     /// All rows in random order, cut into batches: the paper's.
     #[default]
@@ -20,22 +16,10 @@ pub enum Batching {
     Stratified,
 }
 
-impl Batching {
-    /// Every way.
-    pub const ALL: [Self; 2] = [Self::Shuffled, Self::Stratified];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Shuffled => "shuffled",
-            Self::Stratified => "stratified",
-        }
-    }
-}
+mpu_data::named!(Batching, "batching", { Shuffled => "shuffled", Stratified => "stratified" });
 
 /// How the learning rate changes over a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Schedule {
     /// It does not.
     #[default]
@@ -44,18 +28,9 @@ pub enum Schedule {
     Cosine,
 }
 
+mpu_data::named!(Schedule, "schedule", { Constant => "constant", Cosine => "cosine" });
+
 impl Schedule {
-    /// Every schedule.
-    pub const ALL: [Self; 2] = [Self::Constant, Self::Cosine];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Cosine => "cosine",
-        }
-    }
-
     /// The learning rate of an epoch, counted from 0, out of `epochs`.
     ///
     /// ```text
@@ -73,8 +48,7 @@ impl Schedule {
 }
 
 /// Which epoch's model is the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
     /// The last one's: the paper's.
     #[default]
@@ -84,18 +58,9 @@ pub enum Keep {
     BestRisk,
 }
 
+mpu_data::named!(Keep, "keep", { Last => "last", BestRisk => "best-risk" });
+
 impl Keep {
-    /// Every way.
-    pub const ALL: [Self; 2] = [Self::Last, Self::BestRisk];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Last => "last",
-            Self::BestRisk => "best-risk",
-        }
-    }
-
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         reason = "serde asks for a reference"
@@ -112,34 +77,6 @@ impl Keep {
 fn is_zero(n: &usize) -> bool {
     *n == 0
 }
-
-macro_rules! named {
-    ($type:ty, $what:literal) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.slug())
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = Error;
-
-            fn from_str(name: &str) -> Result<Self> {
-                Self::ALL
-                    .into_iter()
-                    .find(|x| x.slug() == name)
-                    .ok_or_else(|| Error::UnknownName {
-                        what: $what,
-                        found: name.to_owned(),
-                        allowed: Self::ALL.map(Self::slug).join(", "),
-                    })
-            }
-        }
-    };
-}
-named!(Batching, "batching");
-named!(Schedule, "schedule");
-named!(Keep, "keep");
 
 /// What `min-steps` leaves of a batch at the least: with fewer rows, estimates of a batch are mostly noise.
 const SMALLEST_BATCH: usize = 32;
@@ -301,22 +238,5 @@ mod tests {
         assert_eq!(batch_of(512, 10, 640), 64);
         assert_eq!(batch_of(512, 10, 3), 32);
         assert_eq!(batch_of(16, 10, 3), 16);
-    }
-
-    #[test]
-    fn names_are_read_back() {
-        for batching in Batching::ALL {
-            assert_eq!(batching.slug().parse::<Batching>().unwrap(), batching);
-        }
-        for schedule in Schedule::ALL {
-            assert_eq!(schedule.slug().parse::<Schedule>().unwrap(), schedule);
-        }
-        assert!(
-            "linear"
-                .parse::<Schedule>()
-                .unwrap_err()
-                .to_string()
-                .contains("cosine")
-        );
     }
 }

@@ -91,19 +91,9 @@ pub(crate) enum OutputFormat {
     Parquet,
 }
 
+mpu_data::named!(OutputFormat, "format", { Csv => "csv", Jsonl => "jsonl", Parquet => "parquet" });
+
 impl OutputFormat {
-    /// Every format.
-    pub(crate) const ALL: [Self; 3] = [Self::Csv, Self::Jsonl, Self::Parquet];
-
-    /// The one name used in flags.
-    pub(crate) fn slug(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Jsonl => "jsonl",
-            Self::Parquet => "parquet",
-        }
-    }
-
     /// The format that a file's name says; CSV for `-`.
     pub(crate) fn of(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
@@ -126,15 +116,6 @@ impl OutputFormat {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);
-
-impl FromStr for OutputFormat {
-    type Err = Unreadable;
-
-    fn from_str(name: &str) -> Result<Self, Unreadable> {
-        let found = Self::ALL.into_iter().find(|format| format.slug() == name);
-        found.ok_or_else(|| Unreadable(format!("unknown format `{name}`")))
-    }
-}
 
 /// One number for all observed classes, or one for each.
 #[derive(Debug, Clone, PartialEq)]

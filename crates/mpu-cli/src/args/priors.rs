@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mpu_data::DatasetId;
+use mpu_data::{DatasetId, UnknownName};
 use mpu_prior::EstimatorKind;
 use mpu_train::Method;
 
@@ -65,12 +65,14 @@ pub(crate) enum Which {
 }
 
 impl Which {
-    fn parse(name: &str) -> Result<Self, String> {
+    fn parse(name: &str) -> Result<Self, UnknownName> {
         if name == "all" {
             return Ok(Self::All);
         }
-        let kind = name.parse().map(Self::One);
-        kind.map_err(|error: mpu_prior::Error| format!("{error}, all"))
+        name.parse().map(Self::One).map_err(|_: UnknownName| {
+            let kinds = EstimatorKind::ALL.map(EstimatorKind::slug);
+            UnknownName::new("estimator", name, &[&kinds[..], &["all"]].concat())
+        })
     }
 
     pub(crate) fn kinds(self) -> Vec<EstimatorKind> {

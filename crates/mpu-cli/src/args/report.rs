@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-
 use super::evaluate::RowsArgs;
+use super::slug_parser;
 
 /// `mpu-cli report`.
 #[derive(Debug, clap::Args)]
@@ -19,7 +18,7 @@ pub(crate) struct ReportArgs {
     pub(crate) out: Option<PathBuf>,
 
     /// How to write the report.
-    #[arg(long, value_name = "FORMAT", default_value = ReportFormat::Html.slug(), value_parser = format_parser())]
+    #[arg(long, value_name = "FORMAT", default_value = ReportFormat::Html.slug(), value_parser = slug_parser::<ReportFormat>(&ReportFormat::ALL.map(ReportFormat::slug)))]
     pub(crate) format: ReportFormat,
 
     /// Overwrite a file that is not a report.
@@ -42,22 +41,4 @@ pub(crate) enum ReportFormat {
     Json,
 }
 
-impl ReportFormat {
-    pub(crate) const ALL: [Self; 3] = [Self::Html, Self::Md, Self::Json];
-
-    pub(crate) fn slug(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Md => "md",
-            Self::Json => "json",
-        }
-    }
-}
-
-fn format_parser() -> impl TypedValueParser<Value = ReportFormat> {
-    PossibleValuesParser::new(ReportFormat::ALL.map(ReportFormat::slug)).map(|name| {
-        let all = ReportFormat::ALL.into_iter();
-        let mut fits = all.filter(|format| format.slug() == name);
-        fits.next().unwrap_or_default()
-    })
-}
+mpu_data::named!(ReportFormat, "format", { Html => "html", Md => "md", Json => "json" });

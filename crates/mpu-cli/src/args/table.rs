@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mpu_data::table::{InputFormat, Missing};
 
 use super::{Report, path, slug_parser, text};
@@ -49,7 +48,7 @@ pub(crate) struct TableArgs {
     pub(crate) categorical: Vec<String>,
 
     /// What to do with missing values: error, mean or median.
-    #[arg(long, value_name = "POLICY", value_parser = missing_parser())]
+    #[arg(long, value_name = "POLICY", value_parser = slug_parser::<Missing>(&Missing::ALL.map(Missing::slug)))]
     pub(crate) missing: Option<Missing>,
 
     /// How unlabelled rows are marked: blank, -1, 0 or a word (may be repeated); detected if not given.
@@ -106,13 +105,4 @@ impl TableArgs {
         .filter_map(|(key, value)| Some(format!("data.{key}={}", value?)))
         .collect()
     }
-}
-
-fn missing_parser() -> impl TypedValueParser<Value = Missing> {
-    PossibleValuesParser::new(Missing::ALL.map(Missing::slug)).map(|name| {
-        Missing::ALL
-            .into_iter()
-            .find(|policy| policy.slug() == name)
-            .unwrap_or_default()
-    })
 }

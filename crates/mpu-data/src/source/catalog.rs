@@ -1,7 +1,5 @@
 //! The eight benchmark datasets: their names, and what is known of each.
 
-use serde::{Deserialize, Serialize};
-
 use crate::dataset::Holdout;
 use crate::features::Shape;
 use crate::named;
@@ -10,8 +8,7 @@ use crate::source::cards;
 use crate::source::text::Layout;
 
 /// One of the paper's eight datasets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DatasetId {
     /// Handwritten digits, 28×28.
     Mnist,
@@ -50,8 +47,7 @@ impl DatasetId {
 }
 
 /// A part of a dataset as published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The training part.
     Train,
@@ -178,18 +174,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_round() {
-        for id in DatasetId::ALL {
-            assert_eq!(id.slug().parse::<DatasetId>(), Ok(id));
-            assert_eq!(
-                serde_json::to_string(&id).unwrap(),
-                format!("{:?}", id.slug())
-            );
-            assert_eq!(id.card().id, id);
-        }
-    }
-
-    #[test]
     fn a_near_name_is_suggested() {
         for (typed, meant) in [
             ("minst", Some("mnist")),
@@ -200,10 +184,6 @@ mod tests {
         ] {
             let error = typed.parse::<DatasetId>().unwrap_err();
             assert_eq!(error.nearest.as_deref(), meant, "{typed}");
-            assert_eq!(
-                error.to_string().contains("\nhint: did you mean"),
-                meant.is_some()
-            );
         }
     }
 
@@ -211,6 +191,7 @@ mod tests {
     fn cards_are_complete() {
         for id in DatasetId::ALL {
             let card = id.card();
+            assert_eq!(card.id, id);
             assert!(!card.citation.is_empty() && !card.licence.is_empty());
             for part in card.parts {
                 assert_eq!(part.class_counts.len(), card.n_classes(), "{id}");

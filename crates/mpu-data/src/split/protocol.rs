@@ -8,8 +8,7 @@ use crate::named;
 use crate::seed::Seed;
 
 /// Which rows make up the classes of an MPU problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Protocol {
     /// Keep classes `0..k` of the dataset, drop the others from training and test; class `k - 1` is
     /// negative. What the authors' script does, and the only reading that fits the paper's counts.
@@ -22,8 +21,7 @@ pub enum Protocol {
 named!(Protocol, "split protocol", { FirstK => "first-k", Residual => "residual" });
 
 /// How labelled and unlabelled rows came about. The risk weights of the two differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scenario {
     /// Labelled rows and pool are separate samples: `X_i ~ p_i`, `X_u ~ Σ π_j p_j`.
     #[default]

@@ -2,14 +2,11 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::error::TableError;
 use crate::named;
 
 /// A format of the user's own data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputFormat {
     /// Comma-separated values with a header line; `.csv`, also `.csv.gz` and `.csv.bz2`.
     Csv,
@@ -86,16 +83,5 @@ mod tests {
             let error = InputFormat::of(Path::new(name)).unwrap_err();
             assert!(error.to_string().contains("csv, tsv, parquet"), "{error}");
         }
-    }
-
-    #[test]
-    fn slugs_are_read_back() {
-        for format in InputFormat::ALL {
-            assert_eq!(format.slug().parse::<InputFormat>().unwrap(), format);
-            let stored = serde_json::to_string(&format).unwrap();
-            assert_eq!(stored, format!("\"{format}\""));
-        }
-        let error = "xlsx".parse::<InputFormat>().unwrap_err();
-        assert!(error.to_string().contains("xlsx"), "{error}");
     }
 }

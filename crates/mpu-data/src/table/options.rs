@@ -8,8 +8,7 @@ use super::limits::Limits;
 use crate::named;
 
 /// What to do with missing values: blank cells, nulls, NaN, and texts such as `NA` or `?`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Missing {
     /// Refuse them, naming the first.
     #[default]

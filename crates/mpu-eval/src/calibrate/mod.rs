@@ -65,9 +65,6 @@
 
 mod likelihood;
 
-use std::fmt;
-use std::str::FromStr;
-
 use mpu_data::{ClassCount, MpuLabel, Priors};
 use serde::{Deserialize, Serialize};
 
@@ -80,8 +77,7 @@ use likelihood::{Likelihood, Matching, Rows, softmax};
 pub const RIDGE: f64 = 0.1;
 
 /// What fixes the offsets `b`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Anchor {
     /// The likelihood alone.
     #[default]
@@ -90,39 +86,7 @@ pub enum Anchor {
     Matched,
 }
 
-impl Anchor {
-    /// Every anchor.
-    pub const ALL: [Self; 2] = [Self::Likelihood, Self::Matched];
-
-    /// The one name used in files, flags and tables.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Matched => "matched",
-            Self::Likelihood => "likelihood",
-        }
-    }
-}
-
-impl fmt::Display for Anchor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for Anchor {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|anchor| anchor.slug() == name)
-            .ok_or_else(|| Error::UnknownName {
-                what: "anchor",
-                found: name.to_owned(),
-                allowed: Self::ALL.map(Self::slug).join(", "),
-            })
-    }
-}
+mpu_data::named!(Anchor, "anchor", { Likelihood => "likelihood", Matched => "matched" });
 
 /// The map from scores to probabilities.
 ///

@@ -9,7 +9,6 @@ mod unhinged;
 
 use candle_core::Tensor;
 
-use crate::error::{Error, Result};
 use crate::facts::Facts;
 
 /// A binary surrogate `ℓ(z)` of the margin `z`; `ℓ(z, y)` in the paper is `ℓ(y·z)`.
@@ -25,8 +24,6 @@ use crate::facts::Facts;
 ///
 /// The same facts are to be had as data from [`Loss::facts`](crate::Loss::facts).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Surrogate {
     /// Probability-style sigmoid: not the logistic log-loss.
     SigmoidProb,

@@ -187,12 +187,7 @@ fn a_bad_scale_is_refused_with_its_value() {
 }
 
 #[test]
-fn names_are_read_back_and_unknown_ones_explained() {
-    for surrogate in Surrogate::ALL {
-        assert_eq!(surrogate.slug().parse::<Surrogate>().unwrap(), surrogate);
-        let json = serde_json::to_string(&surrogate).unwrap();
-        assert_eq!(json, format!("\"{surrogate}\""));
-    }
+fn unknown_names_are_explained() {
     let error = "sigmoid".parse::<Surrogate>().unwrap_err().to_string();
     assert!(
         error.contains("`sigmoid`") && error.contains("sigmoid_prob"),

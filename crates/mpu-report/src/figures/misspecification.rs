@@ -8,8 +8,7 @@ use crate::chart::{Figure, Mark, Plot, Point, Series, Style};
 use std::collections::BTreeSet;
 
 /// How priors were made wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scheme {
     /// The error is put on the negative class, whose prior stands last.
     ScalarLast,
@@ -17,18 +16,7 @@ pub enum Scheme {
     Adversarial,
 }
 
-impl Scheme {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::ScalarLast, Self::Adversarial];
-
-    /// The scheme's name.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::ScalarLast => "scalar-last",
-            Self::Adversarial => "adversarial",
-        }
-    }
-}
+mpu_data::named!(Scheme, "scheme", { ScalarLast => "scalar-last", Adversarial => "adversarial" });
 
 /// The score at one wrong prior.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -4,8 +4,7 @@ use crate::chart::{Figure, Mark, Plot, Point, Series, Style};
 use serde::{Deserialize, Serialize};
 
 /// What a curve shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CurveKind {
     /// The estimated risk of the training rows, as it is.
     TrainRisk,
@@ -23,31 +22,17 @@ pub enum CurveKind {
     TestAccuracy,
 }
 
+mpu_data::named!(CurveKind, "curve", {
+    TrainRisk => "train-risk",
+    TrainRiskCorrected => "train-risk-corrected",
+    ValidationRisk => "validation-risk",
+    TestLoss => "test-loss",
+    PuAccuracy => "pu-accuracy",
+    OracleTrainAccuracy => "oracle-train-accuracy",
+    TestAccuracy => "test-accuracy",
+});
+
 impl CurveKind {
-    /// Every kind, losses first.
-    pub const ALL: [Self; 7] = [
-        Self::TrainRisk,
-        Self::TrainRiskCorrected,
-        Self::ValidationRisk,
-        Self::TestLoss,
-        Self::PuAccuracy,
-        Self::OracleTrainAccuracy,
-        Self::TestAccuracy,
-    ];
-
-    /// The one name used in files.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::TrainRisk => "train-risk",
-            Self::TrainRiskCorrected => "train-risk-corrected",
-            Self::ValidationRisk => "validation-risk",
-            Self::TestLoss => "test-loss",
-            Self::PuAccuracy => "pu-accuracy",
-            Self::OracleTrainAccuracy => "oracle-train-accuracy",
-            Self::TestAccuracy => "test-accuracy",
-        }
-    }
-
     /// What readers are told.
     pub fn label(self) -> &'static str {
         match self {
@@ -204,14 +189,6 @@ mod tests {
         RunCurves {
             kept_epoch: Some(2),
             curves: kinds.iter().map(curve).collect(),
-        }
-    }
-
-    #[test]
-    fn slugs_are_those_of_files() {
-        for kind in CurveKind::ALL {
-            let json = serde_json::to_string(&kind).unwrap();
-            assert_eq!(json, format!("\"{}\"", kind.slug()));
         }
     }
 

@@ -99,8 +99,7 @@ impl Fact {
 }
 
 /// How a score is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoreKind {
     /// A share of rows from 0 to 1, shown in per cent: the more the better.
     Share,
@@ -108,22 +107,10 @@ pub enum ScoreKind {
     Number,
 }
 
-impl ScoreKind {
-    /// Every kind.
-    pub const ALL: [Self; 2] = [Self::Share, Self::Number];
-
-    /// The one name used in files.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Share => "share",
-            Self::Number => "number",
-        }
-    }
-}
+mpu_data::named!(ScoreKind, "kind of score", { Share => "share", Number => "number" });
 
 /// What a score was measured with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
     /// Rows with true labels that training did not see.
     TrueLabels,
@@ -133,19 +120,13 @@ pub enum Basis {
     HiddenLabels,
 }
 
+mpu_data::named!(Basis, "basis", {
+    TrueLabels => "true-labels",
+    PuRows => "pu-rows",
+    HiddenLabels => "hidden-labels",
+});
+
 impl Basis {
-    /// Every basis.
-    pub const ALL: [Self; 3] = [Self::TrueLabels, Self::PuRows, Self::HiddenLabels];
-
-    /// The one name used in files.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::TrueLabels => "true-labels",
-            Self::PuRows => "pu-rows",
-            Self::HiddenLabels => "hidden-labels",
-        }
-    }
-
     /// What readers are told.
     pub fn label(self) -> &'static str {
         match self {

@@ -5,11 +5,7 @@
 mod self_training;
 mod single;
 
-use std::fmt;
-use std::str::FromStr;
-
 use mpu_risk::{Estimator, Objective, Placement};
-use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::State;
 use crate::engine::Engine;
@@ -31,8 +27,7 @@ pub use self_training::{Collapse, SelfTraining};
 /// assert_eq!(Method::from(Objective::CsmpuExact(Correction::Nn)), "csmpu-exact-nn".parse()?);
 /// # Ok::<(), mpu_train::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
     /// One objective from the first epoch to the last. One that needs targets for the pool cannot be trained
     /// like this: there would be nobody to bring them.
@@ -186,40 +181,7 @@ impl From<Objective> for Method {
     }
 }
 
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.slug())
-    }
-}
-
-impl FromStr for Method {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|method| method.slug() == name)
-            .ok_or_else(|| Error::UnknownName {
-                what: "method",
-                found: name.to_owned(),
-                allowed: Self::ALL.map(Self::slug).join(", "),
-            })
-    }
-}
-
-impl TryFrom<String> for Method {
-    type Error = Error;
-
-    fn try_from(name: String) -> Result<Self> {
-        name.parse()
-    }
-}
-
-impl From<Method> for String {
-    fn from(method: Method) -> Self {
-        method.slug().to_owned()
-    }
-}
+mpu_data::named!(Method, "method");
 
 #[cfg(test)]
 mod tests {

@@ -165,20 +165,3 @@ fn shares_add_up() {
     assert_eq!(proportionally(&[5, 0, 5], 3), [2, 0, 1]);
     assert_eq!(proportionally(&[3, 2], 5), [3, 2]);
 }
-
-#[test]
-fn names_go_round() {
-    for protocol in Protocol::ALL {
-        assert_eq!(protocol.slug().parse(), Ok(protocol));
-    }
-    for scenario in Scenario::ALL {
-        assert_eq!(scenario.slug().parse(), Ok(scenario));
-    }
-    assert!(
-        "casecontrol"
-            .parse::<Scenario>()
-            .unwrap_err()
-            .to_string()
-            .contains("did you mean")
-    );
-}
