@@ -24,9 +24,12 @@
 
 pub mod artefact;
 mod atomic;
+mod cell;
 pub mod chart;
 mod error;
 pub mod figures;
+#[cfg(test)]
+mod fixture;
 pub mod page;
 pub mod paper;
 mod record;
@@ -35,6 +38,7 @@ pub mod stats;
 pub mod store;
 pub mod table;
 pub mod tensorboard;
+mod wording;
 
 pub use atomic::write_atomic;
 pub use error::{Error, Result};

@@ -58,23 +58,6 @@ pub struct Scores {
     pub calibration_error: Option<f64>,
 }
 
-impl Scores {
-    /// The same value for every share, and none of the rest.
-    #[cfg(test)]
-    pub(crate) fn all(share: f64) -> Self {
-        Self {
-            accuracy: share,
-            accuracy_last_ten: share,
-            precision: share,
-            recall: share,
-            f1: share,
-            shifted_accuracy: None,
-            shifted_f1: None,
-            calibration_error: None,
-        }
-    }
-}
-
 /// Figures of every epoch, each list as long as the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -146,44 +129,4 @@ pub struct Record {
 impl Record {
     /// The version that this program writes and the newest it reads.
     pub const VERSION: u32 = 1;
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// A made-up record of fashion-mnist, k = 4, π = 0.5.
-    pub(crate) fn record(id: &str, method: &str, seed: u64, accuracy: f64) -> Record {
-        Record {
-            version: Record::VERSION,
-            id: id.to_owned(),
-            key: RunKey {
-                dataset: "fashion-mnist".to_owned(),
-                protocol: "first-k".to_owned(),
-                classes: 4,
-                prior: 0.5,
-                method: method.to_owned(),
-                surrogate: "sigmoid_prob".to_owned(),
-                gamma: 1.0,
-                form: "raw".to_owned(),
-                lr: 1e-3,
-                swept: false,
-                epochs: 100,
-                seed,
-            },
-            config: serde_json::Value::Null,
-            program: "0.1.0".to_owned(),
-            machine: "here".to_owned(),
-            threads: 1,
-            seconds: 1.0,
-            data_mark: None,
-            split_digest: "d".to_owned(),
-            model_sha256: "m".to_owned(),
-            scores: Scores::all(accuracy),
-            priors: Vec::new(),
-            prior_gaps: Vec::new(),
-            curves: None,
-            heat: None,
-        }
-    }
 }

@@ -224,7 +224,7 @@ fn parse<T: for<'de> Deserialize<'de>>(path: &Path, line: usize, text: &str) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use crate::fixture::fashion as record;
 
     #[test]
     fn records_are_kept_once_and_never_changed() {

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::select::{FULL, Group, MAIN_LOSS, Spread, Wanted, shortfall, signed};
+use super::published;
+use crate::cell::{CellRuns, FULL, MAIN_LOSS, ORACLE, Wanted, shortfall};
 use crate::error::Result;
 use crate::page::Section;
 use crate::paper;
-use crate::record::Record;
+use crate::record::{Record, Scores};
+use crate::stats::Spread;
 use crate::table::{Align, Cell, Table};
+use crate::wording::signed;
 
 /// The six methods of the paper, in its order.
 pub const PAPER_METHODS: [&str; 6] = [
@@ -32,9 +35,6 @@ pub const ADDED_METHODS: [&str; 8] = [
     ORACLE,
 ];
 
-/// The method that is trained on the true labels of all rows.
-pub(super) const ORACLE: &str = "supervised";
-
 /// What the runs of a cell gave, in percent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -44,10 +44,8 @@ pub struct Outcome {
     pub epochs: usize,
     /// The learning rate; none where each seed chose its own on held-out rows.
     pub rate: Option<f64>,
-    /// Mean accuracy at the last epoch.
-    pub mean: f64,
-    /// Its sample standard deviation; none of one seed.
-    pub std: Option<f64>,
+    /// Accuracy at the last epoch.
+    pub accuracy: Spread,
     /// Mean accuracy of the last ten epochs.
     pub last_ten: f64,
     /// Mean macro-F1 at the last epoch.
@@ -64,18 +62,18 @@ pub struct Outcome {
 
 /// A method in a row: what was published and what we found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct MethodEntry {
     /// The method's slug.
     pub method: &'static str,
-    /// Published mean and standard deviation in percent; none of what we add.
-    pub published: Option<(f64, f64)>,
+    /// What was published in percent; none of what we add.
+    pub published: Option<Spread>,
     /// What our runs gave; none if there are none.
     pub found: Option<Outcome>,
 }
 
 /// A row of Tables I–III.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct AccuracyRow {
     /// 1, 2 or 3.
     pub table: u8,
     /// The prior of the negative class.
@@ -85,39 +83,39 @@ pub struct Row {
     /// The number of classes.
     pub classes: usize,
     /// The six methods of the paper, then what we add.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MethodEntry>,
 }
 
-impl Row {
+impl AccuracyRow {
     /// What our runs of a method gave.
     pub fn found(&self, method: &str) -> Option<&Outcome> {
         self.entry(method)?.found.as_ref()
     }
 
     /// What was published of a method.
-    pub fn published(&self, method: &str) -> Option<(f64, f64)> {
+    pub fn published(&self, method: &str) -> Option<Spread> {
         self.entry(method)?.published
     }
 
     /// Our means of the six methods of the paper, in its order; none unless all are there.
     pub fn complete(&self) -> Option<Vec<f64>> {
-        let means = PAPER_METHODS.map(|method| self.found(method).map(|o| o.mean));
+        let means = PAPER_METHODS.map(|method| self.found(method).map(|o| o.accuracy.mean));
         means.into_iter().collect()
     }
 
-    fn entry(&self, method: &str) -> Option<&Entry> {
+    fn entry(&self, method: &str) -> Option<&MethodEntry> {
         self.entries.iter().find(|e| e.method == method)
     }
 
     /// The best of our means of the paper's methods; none unless there are two to compare.
     fn best(&self) -> Option<f64> {
         let found = PAPER_METHODS.iter().filter_map(|method| self.found(method));
-        let means: Vec<f64> = found.map(|o| o.mean).collect();
+        let means: Vec<f64> = found.map(|o| o.accuracy.mean).collect();
         (means.len() > 1).then(|| means.into_iter().fold(f64::NEG_INFINITY, f64::max))
     }
 
-    fn is_best(&self, entry: &Entry) -> bool {
-        let mean = entry.found.as_ref().map(|o| o.mean);
+    fn is_best(&self, entry: &MethodEntry) -> bool {
+        let mean = entry.found.as_ref().map(|o| o.accuracy.mean);
         PAPER_METHODS.contains(&entry.method) && mean.is_some() && mean == self.best()
     }
 
@@ -128,7 +126,7 @@ impl Row {
 }
 
 /// The 66 rows in the paper's order, each with all methods.
-pub fn rows(records: &[Record]) -> Result<Vec<Row>> {
+pub fn rows(records: &[Record]) -> Result<Vec<AccuracyRow>> {
     let cells = paper::accuracy_cells()?;
     let same_row = |a: &paper::AccuracyCell, b: &paper::AccuracyCell| {
         (a.table, &a.dataset, a.k) == (b.table, &b.dataset, b.k)
@@ -136,20 +134,15 @@ pub fn rows(records: &[Record]) -> Result<Vec<Row>> {
     let row = |cells: &[paper::AccuracyCell]| {
         let entry = |method: &&'static str| {
             let cell = cells.iter().find(|c| c.method == *method);
-            let wanted = Wanted {
-                dataset: &cells[0].dataset,
-                classes: cells[0].k,
-                prior: cells[0].pi_k,
+            let of_row = &cells[0];
+            let wanted = Wanted::usual(&of_row.dataset, of_row.k, of_row.pi_k, method);
+            MethodEntry {
                 method,
-                loss: (*method != ORACLE).then_some(MAIN_LOSS),
-            };
-            Entry {
-                method,
-                published: cell.map(|c| (c.accuracy_mean, c.accuracy_std)),
-                found: Group::choose(records, &wanted).map(|group| outcome(&group)),
+                published: cell.map(|c| published(c.accuracy_mean, c.accuracy_std)),
+                found: CellRuns::choose(records, &wanted).map(|runs| outcome(&runs)),
             }
         };
-        Row {
+        AccuracyRow {
             table: cells[0].table,
             prior: cells[0].pi_k,
             dataset: cells[0].dataset.clone(),
@@ -164,40 +157,21 @@ pub fn rows(records: &[Record]) -> Result<Vec<Row>> {
     Ok(cells.chunk_by(same_row).map(row).collect())
 }
 
-fn outcome(group: &Group<'_>) -> Outcome {
-    let last = group.spread(100.0, |s| s.accuracy);
+fn outcome(runs: &CellRuns<'_>) -> Outcome {
+    let mean = |score: fn(&Scores) -> f64| runs.spread(100.0, score).mean;
+    // A run without the score makes the mean no number.
+    let known = |score: fn(&Scores) -> f64| Some(mean(score)).filter(|mean| mean.is_finite());
     Outcome {
-        n: group.n(),
-        epochs: group.epochs(),
-        rate: group.rate(),
-        mean: last.mean,
-        std: last.std,
-        last_ten: group.spread(100.0, |s| s.accuracy_last_ten).mean,
-        f1: group.spread(100.0, |s| s.f1).mean,
-        shifted: known(
-            group
-                .spread(100.0, |s| s.shifted_accuracy.unwrap_or(f64::NAN))
-                .mean,
-        ),
-        calibration_error: known(
-            group
-                .spread(100.0, |s| s.calibration_error.unwrap_or(f64::NAN))
-                .mean,
-        ),
-        data_mark: group.mark().map(str::to_owned),
-        left_out: group.left_out,
-    }
-}
-
-fn known(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
-}
-
-impl Outcome {
-    /// Mean and deviation as text.
-    pub(super) fn spread(&self) -> String {
-        let (mean, std) = (self.mean, self.std);
-        Spread { mean, std }.show(2)
+        n: runs.n(),
+        epochs: runs.epochs(),
+        rate: runs.rate(),
+        accuracy: runs.spread(100.0, |s| s.accuracy),
+        last_ten: mean(|s| s.accuracy_last_ten),
+        f1: mean(|s| s.f1),
+        shifted: known(|s| s.shifted_accuracy.unwrap_or(f64::NAN)),
+        calibration_error: known(|s| s.calibration_error.unwrap_or(f64::NAN)),
+        data_mark: runs.mark().map(str::to_owned),
+        left_out: runs.left_out,
     }
 }
 
@@ -225,23 +199,17 @@ impl Footnotes {
 }
 
 /// Table I, II or III (`table` 1, 2, 3) from [`rows`].
-pub fn section(rows: &[Row], table: u8) -> Section {
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.table == table).collect();
+pub fn section(rows: &[AccuracyRow], table: u8) -> Section {
+    let rows: Vec<&AccuracyRow> = rows.iter().filter(|row| row.table == table).collect();
     let prior = rows.first().map_or(f64::NAN, |row| row.prior);
     let numeral = "I".repeat(usize::from(table));
-    let mut columns = vec![
-        ("dataset".to_owned(), Align::Left),
-        ("k".to_owned(), Align::Right),
-    ];
-    let paper = PAPER_METHODS
-        .iter()
-        .map(|m| ((*m).to_owned(), Align::Right));
-    columns.extend(paper);
-    columns.extend(
-        ADDED_METHODS
-            .iter()
-            .map(|m| (added_heading(m), Align::Right)),
-    );
+    let left = [("dataset".to_owned(), Align::Left)];
+    let paper = PAPER_METHODS.map(str::to_owned).into_iter();
+    let ours = ADDED_METHODS.map(added_heading).into_iter();
+    let right = std::iter::once("k".to_owned()).chain(paper).chain(ours);
+    let columns = left
+        .into_iter()
+        .chain(right.map(|name| (name, Align::Right)));
     let (mut out, mut footnotes) = (Table::new(columns), Footnotes::default());
     for row in &rows {
         let marks: Vec<&str> = row.marks().into_iter().collect();
@@ -317,25 +285,22 @@ fn added_heading(method: &str) -> String {
     }
 }
 
-fn cell(row: &Row, entry: &Entry, footnotes: &mut Footnotes) -> Cell {
-    let published = entry
-        .published
-        .map(|(mean, std)| Spread::published(mean, std));
+fn cell(row: &AccuracyRow, entry: &MethodEntry, footnotes: &mut Footnotes) -> Cell {
     let Some(found) = &entry.found else {
         let cell = Cell::new("missing");
-        return match published {
+        return match entry.published {
             Some(spread) => cell.with_detail(format!("({})", spread.show(2))),
             None => cell,
         };
     };
-    let mut text = found.spread();
+    let mut text = found.accuracy.show(2);
     if let Some(short) = shortfall(found.n, found.epochs) {
         let _ = write!(text, " [{}]", footnotes.mark(short));
     }
     let cell = Cell::new(text).emphasised_if(row.is_best(entry));
-    match published {
+    match entry.published {
         Some(published) => {
-            let difference = signed(found.mean - published.mean, 2);
+            let difference = signed(found.accuracy.mean - published.mean, 2);
             cell.with_detail(format!("({}; {difference})", published.show(2)))
         }
         None => cell,
@@ -343,7 +308,7 @@ fn cell(row: &Row, entry: &Entry, footnotes: &mut Footnotes) -> Cell {
 }
 
 /// Every cell as a row of plain numbers, for programs; what is missing is empty.
-pub fn cells(rows: &[Row]) -> Table {
+pub fn cells(rows: &[AccuracyRow]) -> Table {
     let columns = [
         "table",
         "prior",
@@ -370,7 +335,10 @@ pub fn cells(rows: &[Row]) -> Table {
         for entry in &row.entries {
             let found = entry.found.as_ref();
             let published = entry.published;
-            let difference = found.zip(published).map(|(o, (mean, _))| o.mean - mean);
+            let accuracy = found.map(|o| o.accuracy);
+            let difference = accuracy
+                .zip(published)
+                .map(|(ours, theirs)| ours.mean - theirs.mean);
             table.push([
                 row.table.to_string(),
                 row.prior.to_string(),
@@ -383,12 +351,12 @@ pub fn cells(rows: &[Row]) -> Table {
                 found
                     .map(|o| o.rate.map_or("swept".to_owned(), |lr| format!("{lr:e}")))
                     .unwrap_or_default(),
-                number(found.map(|o| o.mean)),
-                number(found.and_then(|o| o.std)),
+                number(accuracy.map(|a| a.mean)),
+                number(accuracy.and_then(|a| a.std)),
                 number(found.map(|o| o.last_ten)),
                 yes(row.is_best(entry)),
-                number(published.map(|(mean, _)| mean)),
-                number(published.map(|(_, std)| std)),
+                number(published.map(|p| p.mean)),
+                number(published.and_then(|p| p.std)),
                 number(difference),
                 found.and_then(|o| o.data_mark.clone()).unwrap_or_default(),
             ]);

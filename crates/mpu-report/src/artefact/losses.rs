@@ -1,12 +1,14 @@
 //! The table of loss variants: fashion-mnist, k = 4, π_k = 0.5, csmpu-abs.
 
-use super::Context;
-use super::select::{FULL, Group, Spread, Wanted, signed};
+use super::{Context, published};
+use crate::cell::{CellRuns, FULL, Wanted};
 use crate::error::Result;
 use crate::page::Section;
 use crate::paper;
 use crate::record::{Record, Scores};
+use crate::stats::Spread;
 use crate::table::{Align, Cell, Table};
+use crate::wording::signed;
 
 const DATASET: &str = "fashion-mnist";
 
@@ -26,13 +28,10 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
     let (mut missing, mut notes) = (Vec::new(), Vec::new());
     for (index, row) in paper::loss_variants()?.iter().enumerate() {
         let wanted = Wanted {
-            dataset: DATASET,
-            classes: 4,
-            prior: 0.5,
-            method: "csmpu-abs",
             loss: Some((&row.loss, row.gamma, &row.form)),
+            ..Wanted::usual(DATASET, 4, 0.5, "csmpu-abs")
         };
-        let group = Group::choose(records, &wanted);
+        let group = CellRuns::choose(records, &wanted);
         let name = format!("`{}` γ = {} {}", row.loss, row.gamma, row.form);
         match &group {
             None => missing.push(name),
@@ -43,14 +42,14 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
             }
         }
         let group = group.as_ref();
-        let f1 = Spread::published(row.macro_f1_mean, row.macro_f1_std);
-        let accuracy = Spread::published(row.accuracy_mean, row.accuracy_std);
+        let f1 = published(row.macro_f1_mean, row.macro_f1_std);
+        let accuracy = published(row.accuracy_mean, row.accuracy_std);
         let sums = context.constant_sums.get(index);
         table.push([
             Cell::new(&row.loss),
             Cell::new(format!("{:.1}", row.gamma)),
             Cell::new(&row.form),
-            Cell::new(group.map_or(0, Group::n).to_string()),
+            Cell::new(group.map_or(0, CellRuns::n).to_string()),
             Cell::new(group.map(|g| g.epochs().to_string()).unwrap_or_default()),
             compared(group, f1, |s| s.f1),
             compared(group, accuracy, |s| s.accuracy),
@@ -77,7 +76,7 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
     })
 }
 
-fn compared(group: Option<&Group<'_>>, published: Spread, score: fn(&Scores) -> f64) -> Cell {
+fn compared(group: Option<&CellRuns<'_>>, published: Spread, score: fn(&Scores) -> f64) -> Cell {
     match group {
         None => Cell::new("missing").with_detail(format!("({})", published.show(2))),
         Some(group) => {

@@ -1,13 +1,14 @@
 //! The macro-F1 table: fashion-mnist, k = 4, π_k = 0.8, with intervals and tests.
 
-use super::Context;
-use super::select::{FULL, Group, MAIN_LOSS, Spread, Wanted, signed};
+use super::{Context, published};
+use crate::cell::{CellRuns, FULL, Wanted};
 use crate::error::Result;
 use crate::page::Section;
 use crate::paper::{self, MacroF1Row};
 use crate::record::Record;
 use crate::stats;
 use crate::table::{Align, Cell, Table};
+use crate::wording::{code_list, signed};
 
 const DATASET: &str = "fashion-mnist";
 const REFERENCE: &str = "csmpu-abs";
@@ -36,11 +37,11 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
         ("seconds, median ± MAD (published minutes)", Align::Right),
     ]);
     let published = paper::macro_f1_rows()?;
-    let groups: Vec<Option<Group<'_>>> = published
+    let groups: Vec<Option<CellRuns<'_>>> = published
         .iter()
-        .map(|row| Group::choose(records, &wanted(&row.method)))
+        .map(|row| CellRuns::choose(records, &wanted(&row.method)))
         .collect();
-    let reference = Group::choose(records, &wanted(REFERENCE));
+    let reference = CellRuns::choose(records, &wanted(REFERENCE));
     let comparisons: Vec<Option<Comparison>> = published
         .iter()
         .zip(&groups)
@@ -58,7 +59,7 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
         let holm = p.and_then(|_| adjusted.next());
         table.push(cells(row, group.as_ref(), comparison.as_ref(), holm));
         match group {
-            None => missing.push(format!("`{}`", row.method)),
+            None => missing.push(row.method.as_str()),
             Some(group) => {
                 if let Some(mark) = group.mark() {
                     notes.push(format!("`{}`: data: {mark}", row.method));
@@ -81,7 +82,7 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
     }
     if !missing.is_empty() {
         let how = context.how_to_get(DATASET);
-        notes.push(format!("missing: {}; {how}", missing.join(", ")));
+        notes.push(format!("missing: {}; {how}", code_list(missing)));
     }
     Ok(Section {
         paragraphs: vec![format!(
@@ -98,17 +99,11 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
 }
 
 fn wanted(method: &str) -> Wanted<'_> {
-    Wanted {
-        dataset: DATASET,
-        classes: 4,
-        prior: 0.8,
-        method,
-        loss: Some(MAIN_LOSS),
-    }
+    Wanted::usual(DATASET, 4, 0.8, method)
 }
 
 /// None where the two cannot be compared.
-fn compare(group: &Group<'_>, reference: &Group<'_>) -> Option<Comparison> {
+fn compare(group: &CellRuns<'_>, reference: &CellRuns<'_>) -> Option<Comparison> {
     let f1 = |r: &Record| 100.0 * r.scores.f1;
     let theirs = reference.by_seed(f1);
     let shared: Vec<(f64, f64)> = group
@@ -129,11 +124,11 @@ fn compare(group: &Group<'_>, reference: &Group<'_>) -> Option<Comparison> {
 
 fn cells(
     row: &MacroF1Row,
-    group: Option<&Group<'_>>,
+    group: Option<&CellRuns<'_>>,
     comparison: Option<&Comparison>,
     holm: Option<f64>,
 ) -> [Cell; 9] {
-    let published = Spread::published(row.macro_f1_mean, row.macro_f1_std);
+    let published = published(row.macro_f1_mean, row.macro_f1_std);
     let published_interval = format!("([{:.1}, {:.1}])", row.ci95_low, row.ci95_high);
     let published_time = format!("({:.1} ± {:.1})", row.time_min_median, row.time_min_mad);
     let (f1, interval, time) = match group {
@@ -169,7 +164,7 @@ fn cells(
     };
     [
         Cell::new(&row.method),
-        Cell::new(group.map_or(0, Group::n).to_string()),
+        Cell::new(group.map_or(0, CellRuns::n).to_string()),
         Cell::new(group.map(|g| g.epochs().to_string()).unwrap_or_default()),
         f1,
         interval.with_detail(published_interval),

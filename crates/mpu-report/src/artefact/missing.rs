@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::Context;
-use super::accuracy::Row;
+use super::accuracy::AccuracyRow;
 use crate::page::Section;
+use crate::wording::code_list;
 
 /// The priors at which these methods are missing with so many classes.
 type Gaps<'a> = BTreeMap<(usize, Vec<&'a str>), Vec<String>>;
 
 /// What is missing, by dataset; none if nothing is.
-pub fn section(rows: &[Row], context: &Context) -> Option<Section> {
+pub fn section(rows: &[AccuracyRow], context: &Context) -> Option<Section> {
     // Methods that are missing in the same rows are named together.
     let mut datasets: BTreeMap<&str, Gaps<'_>> = BTreeMap::new();
     let (mut missing, mut all) = (0, 0);
@@ -35,8 +36,7 @@ pub fn section(rows: &[Row], context: &Context) -> Option<Section> {
             let methods = if methods.len() == all_methods {
                 "every method".to_owned()
             } else {
-                let names: Vec<String> = methods.iter().map(|m| format!("`{m}`")).collect();
-                names.join(", ")
+                code_list(methods)
             };
             format!("k = {classes}, π_k = {}: {methods}", priors.join(", "))
         });

@@ -3,18 +3,16 @@
 //! Everything here is a function of the records: no clock, no files, no environment. The same records
 //! in another order give the same bytes.
 //!
-//! A cell is made of records of one epoch count, the largest there is, and one recipe: records that
-//! differ in anything but their seed are never mixed. Records are told apart by [`crate::RunKey`] and their
-//! configuration; runs of other studies (wrong priors, say) should not be handed in.
+//! Figures choose the records of a cell by the same rule: those of one epoch count, the largest there is,
+//! and of one recipe; records that differ in anything but their seed are never mixed. Records are told apart
+//! by [`crate::RunKey`] and their configuration; runs of other studies (wrong priors, say) should not be
+//! handed in.
 
 mod accuracy;
-#[cfg(test)]
-mod fixture;
 mod losses;
 mod macro_f1;
 mod missing;
 mod overview;
-mod select;
 mod self_training;
 #[cfg(test)]
 mod tests;
@@ -24,9 +22,10 @@ use std::collections::BTreeMap;
 use crate::error::Result;
 use crate::page::{self, Section};
 use crate::record::Record;
+use crate::stats::Spread;
 
 pub use accuracy::{
-    ADDED_METHODS, Entry, Outcome, PAPER_METHODS, Row, cells as accuracy_cells,
+    ADDED_METHODS, AccuracyRow, MethodEntry, Outcome, PAPER_METHODS, cells as accuracy_cells,
     rows as accuracy_rows, section as accuracy_table,
 };
 pub use losses::section as loss_table;
@@ -57,6 +56,12 @@ impl Context {
     }
 }
 
+/// A published mean and deviation.
+fn published(mean: f64, std: f64) -> Spread {
+    let std = Some(std);
+    Spread { mean, std }
+}
+
 /// A file to be written: its name and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
@@ -79,23 +84,13 @@ pub fn sections(records: &[Record], context: &Context) -> Result<Vec<Section>> {
     Ok(sections)
 }
 
-/// `RESULTS.md`: every section as Markdown.
-pub fn results_md(records: &[Record], context: &Context) -> Result<String> {
-    Ok(markdown(&sections(records, context)?))
-}
-
-/// Every section as one HTML page that needs no other file.
-pub fn page(records: &[Record], context: &Context) -> Result<String> {
-    Ok(page::render(TITLE, &sections(records, context)?))
-}
-
 /// All documents: `RESULTS.md`, `results.html`, each table as `.tex` and `.csv` under its section's
 /// slug, and `accuracy-cells.csv` with every cell of Tables I–III as plain numbers.
 pub fn documents(records: &[Record], context: &Context) -> Result<Vec<Document>> {
     let sections = sections(records, context)?;
     let document = |name: String, text: String| Document { name, text };
     let mut documents = vec![
-        document("RESULTS.md".to_owned(), markdown(&sections)),
+        document("RESULTS.md".to_owned(), page::to_md(TITLE, &sections)),
         document("results.html".to_owned(), page::render(TITLE, &sections)),
     ];
     for section in &sections {
@@ -108,9 +103,4 @@ pub fn documents(records: &[Record], context: &Context) -> Result<Vec<Document>>
     let cells = accuracy_cells(&accuracy_rows(records)?).to_csv()?;
     documents.push(document("accuracy-cells.csv".to_owned(), cells));
     Ok(documents)
-}
-
-fn markdown(sections: &[Section]) -> String {
-    let parts: Vec<String> = sections.iter().map(Section::to_md).collect();
-    format!("# {TITLE}\n\n{}", parts.join("\n"))
 }

@@ -1,7 +1,7 @@
 //! What the 66 rows of Tables I–III say together, and what the baselines tell of the paper.
 
-use super::accuracy::{ADDED_METHODS, ORACLE, PAPER_METHODS, Row};
-use super::select::FULL;
+use super::accuracy::{ADDED_METHODS, AccuracyRow, PAPER_METHODS};
+use crate::cell::{FULL, ORACLE};
 use crate::page::Section;
 use crate::stats;
 use crate::table::{Align, Table};
@@ -11,8 +11,8 @@ type Means = Vec<f64>;
 
 /// How often each method is best, its mean rank, its distance from the oracle, and how often we meet the
 /// published cell.
-pub fn section(rows: &[Row]) -> Section {
-    let complete: Vec<&Row> = rows.iter().filter(|r| r.complete().is_some()).collect();
+pub fn section(rows: &[AccuracyRow]) -> Section {
+    let complete: Vec<&AccuracyRow> = rows.iter().filter(|r| r.complete().is_some()).collect();
     let ours: Vec<Means> = complete.iter().filter_map(|r| r.complete()).collect();
     let published: Vec<Means> = rows.iter().filter_map(published_means).collect();
     let mut table = Table::new([
@@ -83,7 +83,7 @@ pub fn section(rows: &[Row]) -> Section {
 }
 
 /// What note 3.5 on the paper implies for its baselines, with what our runs say of it.
-pub fn baselines(rows: &[Row]) -> Section {
+pub fn baselines(rows: &[AccuracyRow]) -> Section {
     let mut paragraphs = vec![
         "With a surrogate whose two sides sum to a constant, `ℓ(z) + ℓ(-z) = C`, the objectives of `area` and `ure-ovr` \
          differ only by the number `k/(k-1)·C·(1-π_k)`, which does not depend on the model. They have the same gradients \
@@ -104,7 +104,9 @@ pub fn baselines(rows: &[Row]) -> Section {
     });
     let differences: Vec<f64> = rows
         .iter()
-        .filter_map(|row| Some(row.found("biased-super")?.mean - row.published("biased-super")?.0))
+        .filter_map(|row| {
+            Some(row.found("biased-super")?.accuracy.mean - row.published("biased-super")?.mean)
+        })
         .collect();
     let above = differences.iter().filter(|d| **d > 0.0).count();
     let measured = stats::mean(&differences).map_or_else(
@@ -129,17 +131,17 @@ pub fn baselines(rows: &[Row]) -> Section {
     }
 }
 
-fn published_means(row: &Row) -> Option<Means> {
-    let means = PAPER_METHODS.map(|method| row.published(method).map(|(mean, _)| mean));
+fn published_means(row: &AccuracyRow) -> Option<Means> {
+    let means = PAPER_METHODS.map(|method| row.published(method).map(|p| p.mean));
     means.into_iter().collect()
 }
 
-fn is_short(row: &Row) -> bool {
+fn is_short(row: &AccuracyRow) -> bool {
     let mut outcomes = PAPER_METHODS.iter().filter_map(|method| row.found(method));
     outcomes.any(|o| o.n < FULL.0 || o.epochs < FULL.1)
 }
 
-fn is_marked(row: &Row) -> bool {
+fn is_marked(row: &AccuracyRow) -> bool {
     let mut outcomes = PAPER_METHODS.iter().filter_map(|method| row.found(method));
     outcomes.any(|o| o.data_mark.is_some())
 }
@@ -160,42 +162,39 @@ fn mean_rank(rows: &[Means], index: usize) -> String {
     stats::mean(&ranks).map_or("–".to_owned(), |rank| format!("{rank:.2}"))
 }
 
-fn gap(rows: &[Row], method: &str) -> String {
+fn gap(rows: &[AccuracyRow], method: &str) -> String {
     let gaps: Vec<f64> = rows
         .iter()
-        .filter_map(|row| Some(row.found(ORACLE)?.mean - row.found(method)?.mean))
+        .filter_map(|row| Some(row.found(ORACLE)?.accuracy.mean - row.found(method)?.accuracy.mean))
         .collect();
     stats::mean(&gaps).map_or("– (0)".to_owned(), |gap| {
         format!("{gap:.2} ({})", gaps.len())
     })
 }
 
-fn agreement(rows: &[Row], method: &str) -> String {
+fn agreement(rows: &[AccuracyRow], method: &str) -> String {
     let (met, compared) = within_two(rows, method);
     format!("{met} of {compared}")
 }
 
 /// In how many rows our mean lies within two published deviations of the published one, and how many
 /// rows have been run.
-fn within_two(rows: &[Row], method: &str) -> (usize, usize) {
+fn within_two(rows: &[AccuracyRow], method: &str) -> (usize, usize) {
     let met: Vec<bool> = rows
         .iter()
         .filter_map(|row| {
-            let (mean, std) = row.published(method)?;
-            Some((row.found(method)?.mean - mean).abs() <= 2.0 * std)
+            let published = row.published(method)?;
+            let distance = (row.found(method)?.accuracy.mean - published.mean).abs();
+            Some(distance <= 2.0 * published.std?)
         })
         .collect();
     (met.iter().filter(|met| **met).count(), met.len())
 }
 
 /// How far `area` and `ure-ovr` are apart, ours and published.
-fn baseline_distances(row: &Row) -> Option<(f64, f64)> {
+fn baseline_distances(row: &AccuracyRow) -> Option<(f64, f64)> {
     let (area, ovr) = (row.found("area")?, row.found("ure-ovr")?);
-    let (published_area, published_ovr) = (row.published("area")?.0, row.published("ure-ovr")?.0);
-    (area.epochs == ovr.epochs).then(|| {
-        (
-            (area.mean - ovr.mean).abs(),
-            (published_area - published_ovr).abs(),
-        )
-    })
+    let published = row.published("area")?.mean - row.published("ure-ovr")?.mean;
+    let ours = area.accuracy.mean - ovr.accuracy.mean;
+    (area.epochs == ovr.epochs).then_some((ours.abs(), published.abs()))
 }

@@ -1,7 +1,7 @@
 //! `csmpu-st` beside the best of everything else, row by row.
 
-use super::accuracy::{ORACLE, Outcome, PAPER_METHODS, Row};
-use super::select::shortfall;
+use super::accuracy::{AccuracyRow, Outcome, PAPER_METHODS};
+use crate::cell::{ORACLE, shortfall};
 use crate::page::Section;
 use crate::stats;
 use crate::table::{Align, Table};
@@ -10,8 +10,8 @@ use crate::table::{Align, Table};
 const OURS: &str = "csmpu-st";
 
 /// Every row of Tables I–III in which `csmpu-st` was run; none without such a row.
-pub fn section(rows: &[Row]) -> Option<Section> {
-    let run: Vec<(&Row, &Outcome)> = rows
+pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
+    let run: Vec<(&AccuracyRow, &Outcome)> = rows
         .iter()
         .filter_map(|row| Some((row, row.found(OURS)?)))
         .collect();
@@ -38,7 +38,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
             row.prior.to_string(),
             row.dataset.clone(),
             row.classes.to_string(),
-            found.spread(),
+            found.accuracy.show(2),
             found.n.to_string(),
             percent(row.best_published()),
             own.map_or("–".to_owned(), |(found, method)| {
@@ -50,29 +50,29 @@ pub fn section(rows: &[Row]) -> Option<Section> {
             percent(found.calibration_error),
         ]);
     }
-    let count = |beaten: &dyn Fn(&Row) -> Option<f64>| {
+    let count = |beaten: &dyn Fn(&AccuracyRow) -> Option<f64>| {
         let pairs = run
             .iter()
-            .filter_map(|(row, o)| Some(o.mean > beaten(row)?));
+            .filter_map(|(row, o)| Some(o.accuracy.mean > beaten(row)?));
         let won: Vec<bool> = pairs.collect();
         (won.iter().filter(|won| **won).count(), won.len())
     };
-    let (published, of_published) = count(&Row::best_published);
+    let (published, of_published) = count(&AccuracyRow::best_published);
     let (own, of_own) = count(&|row| {
         row.complete()
             .and(row.best_own())
-            .map(|(found, _)| found.mean)
+            .map(|(found, _)| found.accuracy.mean)
     });
     let gaps = |value: &dyn Fn(&Outcome) -> Option<f64>| {
         let gaps: Vec<f64> = run
             .iter()
-            .filter_map(|(row, o)| Some(row.found(ORACLE)?.mean - value(o)?))
+            .filter_map(|(row, o)| Some(row.found(ORACLE)?.accuracy.mean - value(o)?))
             .collect();
         stats::mean(&gaps).map_or("not known".to_owned(), |mean| {
             format!("{mean:.2} points over {} rows", gaps.len())
         })
     };
-    let (plain, shifted) = (gaps(&|o| Some(o.mean)), gaps(&|o| o.shifted));
+    let (plain, shifted) = (gaps(&|o| Some(o.accuracy.mean)), gaps(&|o| o.shifted));
     Some(Section {
         paragraphs: vec![
             format!(
@@ -96,12 +96,12 @@ pub fn section(rows: &[Row]) -> Option<Section> {
     })
 }
 
-impl Row {
+impl AccuracyRow {
     /// The best published mean.
     fn best_published(&self) -> Option<f64> {
         let means = PAPER_METHODS
             .iter()
-            .filter_map(|m| Some(self.published(m)?.0));
+            .filter_map(|m| Some(self.published(m)?.mean));
         means.max_by(f64::total_cmp)
     }
 
@@ -110,13 +110,13 @@ impl Row {
         let found = PAPER_METHODS
             .iter()
             .filter_map(|m| Some((self.found(m)?, *m)));
-        found.max_by(|a, b| a.0.mean.total_cmp(&b.0.mean))
+        found.max_by(|a, b| a.0.accuracy.mean.total_cmp(&b.0.accuracy.mean))
     }
 }
 
 /// A mean, with its seeds and epochs if they are not the paper's.
 fn told(found: &Outcome) -> String {
-    let mean = format!("{:.2}", found.mean);
+    let mean = format!("{:.2}", found.accuracy.mean);
     match shortfall(found.n, found.epochs) {
         Some(short) => format!("{mean} ({short})"),
         None => mean,
@@ -127,7 +127,7 @@ fn told(found: &Outcome) -> String {
 mod tests {
     use super::super::accuracy_rows;
     use super::*;
-    use crate::record::tests::record;
+    use crate::fixture::fashion as record;
 
     #[test]
     fn wins_and_gaps_are_counted_where_they_can_be() {

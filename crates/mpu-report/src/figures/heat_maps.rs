@@ -1,7 +1,8 @@
 //! Figure 4.
 
-use super::cells::{self, Wanted};
+use super::runs::{find, note};
 use super::{Drawn, Lack, METHOD};
+use crate::cell::Wanted;
 use crate::chart::{Figure, HeatMap, Shading};
 use crate::record::{Heat, Record};
 
@@ -17,25 +18,16 @@ pub struct HeatMaps {
     pub prior: f64,
     /// The method's slug.
     pub method: String,
-    /// Seeds that are to be there; empty takes those that are.
-    pub seeds: Vec<u64>,
-    /// The classes' names; empty counts them from zero.
-    pub names: Vec<String>,
-    /// Panels side by side.
-    pub columns: usize,
 }
 
 impl Default for HeatMaps {
-    /// MNIST at `k` = 4, `π_k` = 0.2, with any seeds.
+    /// MNIST at `k` = 4, `π_k` = 0.2.
     fn default() -> Self {
         Self {
             dataset: "mnist".to_owned(),
             classes: 4,
             prior: 0.2,
             method: METHOD.to_owned(),
-            seeds: Vec::new(),
-            names: Vec::new(),
-            columns: 2,
         }
     }
 }
@@ -43,26 +35,18 @@ impl Default for HeatMaps {
 impl HeatMaps {
     /// Draws the figure.
     pub fn draw(&self, records: &[Record]) -> Drawn {
-        let wanted = Wanted {
-            dataset: &self.dataset,
-            classes: self.classes,
-            prior: self.prior,
-            method: &self.method,
-            seeds: &self.seeds,
-        };
+        let wanted = Wanted::usual(&self.dataset, self.classes, self.prior, &self.method);
         let k = self.classes;
         let holds = |r: &Record| r.heat.as_ref().is_some_and(|heat| is_square(heat, k));
         let title = format!(
             "Answers by class: {}, k = {k}, πₖ = {}",
             self.dataset, self.prior
         );
-        let figure = Figure::new(title).columns(self.columns);
+        let figure = Figure::new(title).columns(2);
         let map = |title: &str, shading, decimals, cells| {
-            HeatMap::new(title, shading, decimals, cells)
-                .axes("true class", "answer")
-                .names(&self.names, &self.names)
+            HeatMap::new(title, shading, decimals, cells).axes("true class", "answer")
         };
-        let cell = match cells::find(records, &wanted, Lack::Heat, holds) {
+        let cell = match find(records, &wanted, Lack::Heat, holds) {
             Ok(cell) => cell,
             Err(lack) => {
                 let empty =
@@ -77,13 +61,13 @@ impl HeatMaps {
             }
         };
         let heats: Vec<&Heat> = cell
-            .runs
+            .records
             .iter()
             .filter_map(|run| run.heat.as_ref())
             .collect();
         let (margins, supports) = pooled(&heats, k);
         let below = format!("{}, {}", self.method, cell.extent());
-        let summed = if cell.runs.len() > 1 {
+        let summed = if cell.n() > 1 {
             "; summed over seeds"
         } else {
             ""
@@ -97,14 +81,12 @@ impl HeatMaps {
             .note(format!(
                 "Margin: the true class's score less its strongest rival's. The last class is the \
                  negative one. {}",
-                cells::note([&cell]).replace(" Mean ± standard deviation over seeds.", "")
+                note([&cell]).replace(" Mean ± standard deviation over seeds.", "")
             ));
-        let missing = if cell.absent.is_empty() {
-            Vec::new()
-        } else {
-            vec![wanted.missing(Lack::Seeds, cell.absent)]
-        };
-        Drawn { figure, missing }
+        Drawn {
+            figure,
+            missing: Vec::new(),
+        }
     }
 }
 

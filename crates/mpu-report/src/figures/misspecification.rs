@@ -1,10 +1,9 @@
 //! Figure 3.
 
-use super::cells::count;
 use super::{Drawn, Lack, METHOD, Missing};
-use serde::Serialize;
-
 use crate::chart::{Figure, Mark, Plot, Point, Series, Style};
+use crate::wording::count;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// How priors were made wrong.
@@ -138,7 +137,6 @@ impl Misspecification {
             classes: None,
             prior: self.prior,
             method: self.method.clone(),
-            seeds: Vec::new(),
             lack,
         };
         let plot = plot.notice(lack.to_string());

@@ -3,8 +3,7 @@
 //! - [`TrainingCurves`]: figure 1, losses and accuracies of every epoch;
 //! - [`PriorSweep`]: figure 2, four scores against the negative class's prior;
 //! - [`Misspecification`]: figure 3, what wrong priors do;
-//! - [`HeatMaps`]: figure 4, margins and counts by true class and answer;
-//! - [`learning_curves`]: the curves of any records.
+//! - [`HeatMaps`]: figure 4, margins and counts by true class and answer.
 //!
 //! Others are drawn from plain values, which are also what a run's report keeps of them:
 //!
@@ -15,23 +14,20 @@
 //! - [`PriorSensitivity`]: what other priors would have given;
 //! - [`Thresholds`]: precision and recall if unsure rows are left unanswered.
 //!
-//! Of records, only what they hold is drawn, and their order does not matter. Runs are averaged over seeds only
-//! where everything else about them is the same; of several such sets the one with the most seeds is
-//! drawn, then the one with the most epochs, and the figure's note says how many runs were left out.
-//! Filter the records to have another. What is missing is said in the drawing and in
-//! [`Drawn::missing`].
+//! The runs of a cell are chosen as for the tables ([`crate::artefact`]), among those that hold what is drawn:
+//! they are averaged over seeds only where everything else about them is the same, and the figure's note says
+//! how many runs were left out. Filter the records to have another choice. What is missing is said in the
+//! drawing and in [`Drawn::missing`].
 
 mod answers;
-mod cells;
 mod curves;
 mod heat_maps;
-#[cfg(test)]
-mod made_up;
 mod misspecification;
 mod prior_estimates;
 mod prior_sweep;
 mod reliability;
 mod run_curves;
+mod runs;
 mod sensitivity;
 #[cfg(test)]
 mod tests;
@@ -40,7 +36,7 @@ mod thresholds;
 use crate::chart::Figure;
 
 pub use answers::Answers;
-pub use curves::{TrainingCurves, learning_curves};
+pub use curves::TrainingCurves;
 pub use heat_maps::HeatMaps;
 pub use misspecification::{
     Bandwidth, BoundCurves, Misspecification, PerturbedScores, Scheme, ShiftedScore,
@@ -77,8 +73,6 @@ impl Drawn {
 pub enum Lack {
     /// There is no run at all.
     Runs,
-    /// Some of the seeds asked for were not run; the others are drawn.
-    Seeds,
     /// There are runs, but their records hold no curves.
     Curves,
     /// There are runs, but their records hold no counts by class.
@@ -95,7 +89,6 @@ impl Lack {
     fn text(self) -> &'static str {
         match self {
             Self::Runs => "no runs",
-            Self::Seeds => "seeds not run",
             Self::Curves => "no curves kept",
             Self::Heat => "no counts by class kept",
             Self::PerturbedScores => "no scores under wrong priors",
@@ -116,8 +109,6 @@ pub struct Missing {
     pub prior: f64,
     /// The method's slug.
     pub method: String,
-    /// Seeds that were asked for and are not there; empty where any would do.
-    pub seeds: Vec<u64>,
     /// What is missing.
     pub lack: Lack,
 }
@@ -128,10 +119,6 @@ impl std::fmt::Display for Missing {
         if let Some(classes) = self.classes {
             write!(f, ", k = {classes}")?;
         }
-        write!(f, ", πₖ = {}, {}", self.prior, self.method)?;
-        if !self.seeds.is_empty() {
-            write!(f, ", seeds {}", cells::list(&self.seeds))?;
-        }
-        Ok(())
+        write!(f, ", πₖ = {}, {}", self.prior, self.method)
     }
 }

@@ -1,9 +1,11 @@
 //! Figure 2.
 
-use super::cells::{self, Cell, Wanted};
+use super::runs::{find, note};
 use super::{Drawn, Lack, METHOD, Missing};
+use crate::cell::{CellRuns, Wanted};
 use crate::chart::{Figure, Mark, Plot, Point, Series};
 use crate::record::{Record, Scores};
+use crate::wording::{count, list};
 
 /// A score by its name.
 type Named = (&'static str, fn(&Scores) -> f64);
@@ -27,22 +29,16 @@ pub struct PriorSweep {
     pub priors: Vec<f64>,
     /// The method's slug.
     pub method: String,
-    /// Seeds that are to be there; empty takes those that are.
-    pub seeds: Vec<u64>,
-    /// Panels side by side.
-    pub columns: usize,
 }
 
 impl Default for PriorSweep {
-    /// The paper's figure on MNIST, with any seeds.
+    /// The paper's figure on MNIST.
     fn default() -> Self {
         Self {
             dataset: "mnist".to_owned(),
             classes: vec![4, 6, 8],
             priors: vec![0.2, 0.5, 0.8],
             method: METHOD.to_owned(),
-            seeds: Vec::new(),
-            columns: 3,
         }
     }
 }
@@ -54,20 +50,9 @@ impl PriorSweep {
         for &classes in &self.classes {
             let (mut found, mut lacks) = (Vec::new(), Vec::new());
             for &prior in &self.priors {
-                let wanted = Wanted {
-                    dataset: &self.dataset,
-                    classes,
-                    prior,
-                    method: &self.method,
-                    seeds: &self.seeds,
-                };
-                match cells::find(records, &wanted, Lack::Runs, |_| true) {
-                    Ok(cell) => {
-                        if !cell.absent.is_empty() {
-                            missing.push(wanted.missing(Lack::Seeds, cell.absent.clone()));
-                        }
-                        found.push((prior, cell));
-                    }
+                let wanted = Wanted::usual(&self.dataset, classes, prior, &self.method);
+                match find(records, &wanted, Lack::Runs, |_| true) {
+                    Ok(cell) => found.push((prior, cell)),
                     Err(lack) => lacks.push(lack),
                 }
             }
@@ -81,16 +66,14 @@ impl PriorSweep {
             .flat_map(|(low, high)| [low, high])
             .collect();
         let title = format!("{} on {} against πₖ", self.method, self.dataset);
-        let mut figure = Figure::new(title)
-            .columns(self.columns)
-            .note(cells::note(&all));
+        let mut figure = Figure::new(title).note(note(&all));
         for plot in plots {
             figure = figure.with(plot.y_shows(shown.iter().copied()));
         }
         Drawn { figure, missing }
     }
 
-    fn panel(&self, classes: usize, found: &[(f64, Cell<'_>)], lacks: &[Missing]) -> Plot {
+    fn panel(&self, classes: usize, found: &[(f64, CellRuns<'_>)], lacks: &[Missing]) -> Plot {
         let ticks = self.priors.iter().map(|&prior| (prior, prior.to_string()));
         let mut plot = Plot::new(
             format!("{}, k = {classes}", self.dataset),
@@ -99,8 +82,7 @@ impl PriorSweep {
         )
         .x_ticks(ticks)
         .y_bounds(0.0, 100.0);
-        let absent: Vec<f64> = lacks.iter().map(|lack| lack.prior).collect();
-        let absent = cells::list(&absent);
+        let absent = list(lacks.iter().map(|lack| lack.prior));
         if found.is_empty() {
             return plot.notice(format!(
                 "no runs: {}, k = {classes}, πₖ = {absent}, {}",
@@ -108,22 +90,14 @@ impl PriorSweep {
             ));
         }
         let mut below = format!("{}, {}", self.method, extent(found));
-        if found.iter().any(|(_, cell)| !cell.absent.is_empty()) {
-            below.push_str("; some seeds not run");
-        }
         if !lacks.is_empty() {
             below.push_str("; no runs at πₖ = ");
             below.push_str(&absent);
         }
         for (name, score) in SCORES {
             let points = found.iter().map(|(prior, cell)| {
-                let values: Vec<f64> = cell
-                    .runs
-                    .iter()
-                    .map(|run| 100.0 * score(&run.scores))
-                    .collect();
-                let (mean, std) = cells::mean_std(&values);
-                Point::new(*prior, mean).spread(std)
+                let spread = cell.spread(100.0, score);
+                Point::new(*prior, spread.mean).spread(spread.std)
             });
             plot = plot.with(Series::new(name, Mark::Points, points));
         }
@@ -132,21 +106,17 @@ impl PriorSweep {
 }
 
 /// How many seeds and epochs the cells of a panel have.
-fn extent(found: &[(f64, Cell<'_>)]) -> String {
+fn extent(found: &[(f64, CellRuns<'_>)]) -> String {
     let range = |values: Vec<usize>, noun: &str| {
         let low = values.iter().copied().min().unwrap_or(0);
         let high = values.iter().copied().max().unwrap_or(0);
         if low == high {
-            cells::count(low, noun)
+            count(low, noun)
         } else {
             format!("{low}–{high} {noun}s")
         }
     };
-    let seeds = found.iter().map(|(_, cell)| cell.runs.len()).collect();
-    let epochs = found
-        .iter()
-        .flat_map(|(_, cell)| &cell.runs)
-        .map(|run| run.key.epochs)
-        .collect();
+    let seeds = found.iter().map(|(_, cell)| cell.n()).collect();
+    let epochs = found.iter().map(|(_, cell)| cell.epochs()).collect();
     format!("{}, {}", range(seeds, "seed"), range(epochs, "epoch"))
 }

@@ -1,5 +1,5 @@
-use super::made_up::record;
 use super::*;
+use crate::fixture::drawable;
 use crate::record::Record;
 
 fn records() -> Vec<Record> {
@@ -8,7 +8,7 @@ fn records() -> Vec<Record> {
         for dataset in ["mnist", "fashion-mnist", "kmnist"] {
             for classes in [4, 6, 8] {
                 for prior in [0.2, 0.5, 0.8] {
-                    all.push(record(dataset, classes, prior, seed));
+                    all.push(drawable(dataset, classes, prior, seed));
                 }
             }
         }
@@ -16,12 +16,11 @@ fn records() -> Vec<Record> {
     all
 }
 
-fn all_from(records: &[Record]) -> [Drawn; 4] {
+fn all_from(records: &[Record]) -> [Drawn; 3] {
     [
         TrainingCurves::default().draw(records),
         PriorSweep::default().draw(records),
         HeatMaps::default().draw(records),
-        learning_curves(records, "All runs", 2),
     ]
 }
 
@@ -70,24 +69,9 @@ fn panels_say_how_many_seeds_and_epochs_they_show() {
 fn what_is_missing_is_listed_and_said_in_the_drawing() {
     let mut some = records();
     some.retain(|r| r.key.dataset != "kmnist" && (r.key.classes != 8 || r.key.prior < 0.7));
-    let curves = TrainingCurves {
-        seeds: vec![0, 1, 2, 9],
-        ..TrainingCurves::default()
-    };
-    let drawn = curves.draw(&some);
-    let lacks: Vec<_> = drawn
-        .missing
-        .iter()
-        .map(|m| (m.dataset.as_str(), m.lack, m.seeds.clone()))
-        .collect();
-    assert_eq!(
-        lacks,
-        [
-            ("mnist", Lack::Seeds, vec![9]),
-            ("fashion-mnist", Lack::Seeds, vec![9]),
-            ("kmnist", Lack::Runs, vec![0, 1, 2, 9]),
-        ]
-    );
+    let drawn = TrainingCurves::default().draw(&some);
+    let lacks = drawn.missing.iter().map(|m| (m.dataset.as_str(), m.lack));
+    assert_eq!(lacks.collect::<Vec<_>>(), [("kmnist", Lack::Runs)]);
     assert!(
         texts(&drawn)
             .iter()
@@ -110,8 +94,6 @@ fn what_is_missing_is_listed_and_said_in_the_drawing() {
         .iter()
         .cloned()
         .map(|r| Record {
-            priors: Vec::new(),
-            prior_gaps: Vec::new(),
             curves: None,
             heat: None,
             ..r
@@ -124,12 +106,12 @@ fn what_is_missing_is_listed_and_said_in_the_drawing() {
             .iter()
             .any(|t| t.starts_with("no counts by class kept"))
     );
-    let curves = learning_curves(&bare, "None", 2);
-    assert!(
-        curves
-            .missing
-            .iter()
-            .all(|m| m.lack == Lack::Curves && m.seeds == [0, 1, 2])
+    let curves = TrainingCurves::default().draw(&bare);
+    let lack = &curves.missing[0];
+    let text = "no curves kept: mnist, k = 4, πₖ = 0.2, csmpu-abs";
+    assert_eq!(
+        (lack.lack, lack.to_string()),
+        (Lack::Curves, text.to_owned())
     );
     assert!(
         texts(&curves)
@@ -174,16 +156,27 @@ fn records_with_ragged_parts_do_not_break_a_figure() {
 }
 
 #[test]
-fn several_methods_are_compared_under_their_names() {
-    let mut runs: Vec<Record> = (0..2).map(|seed| record("mine", 5, 0.5, seed)).collect();
-    let mut other = record("mine", 5, 0.5, 0);
-    other.key.method = "area".to_owned();
-    runs.push(other);
-    let drawn = learning_curves(&runs, "Mine", 3);
-    assert_eq!(drawn.figure.panels().len(), 3);
-    let shown = texts(&drawn);
-    for name in ["area (1 seed)", "csmpu-abs (2 seeds)"] {
-        assert_eq!(shown.iter().filter(|t| *t == name).count(), 3, "{shown:?}");
+fn runs_that_no_table_would_take_are_not_drawn() {
+    let mut runs = records();
+    let plain = all_from(&runs);
+    // More seeds than the others have, but of another protocol, of another loss, or of fewer epochs.
+    for seed in 0..9 {
+        let mut other = drawable("mnist", 4, 0.2, seed);
+        for (protocol, surrogate, epochs) in [
+            ("residual", "sigmoid_prob", 60),
+            ("first-k", "hinge", 60),
+            ("first-k", "sigmoid_prob", 30),
+        ] {
+            protocol.clone_into(&mut other.key.protocol);
+            surrogate.clone_into(&mut other.key.surrogate);
+            other.key.epochs = epochs;
+            runs.push(other.clone());
+        }
+    }
+    for (with, without) in all_from(&runs).iter().zip(&plain) {
+        assert_eq!(with.figure.panels(), without.figure.panels());
+        assert!(!without.svg().contains("Not drawn"));
+        assert!(with.svg().contains("Not drawn: 9 further runs"));
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! | item | what it is |
 //! |---|---|
-//! | [`mean`], [`std_dev`] | the mean, and the deviation with `n - 1` |
+//! | [`mean`], [`std_dev`], [`Spread`] | the mean, and the deviation with `n - 1` |
 //! | [`median`], [`mad`] | their robust counterparts, the latter unscaled |
 //! | [`t_quantile`], [`t_interval`] | Student's t |
 //! | [`wilcoxon`] | the paired two-sided signed-rank test |
@@ -32,6 +32,33 @@ pub fn std_dev(values: &[f64]) -> Option<f64> {
     let center = mean(values)?;
     let squares: f64 = values.iter().map(|v| (v - center).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// Mean and sample standard deviation; the latter needs two values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The mean; not a number where there are no values.
+    pub mean: f64,
+    /// The deviation with `n - 1`.
+    pub std: Option<f64>,
+}
+
+impl Spread {
+    /// Mean and deviation of some values.
+    pub fn of(values: &[f64]) -> Self {
+        Self {
+            mean: mean(values).unwrap_or(f64::NAN),
+            std: std_dev(values),
+        }
+    }
+
+    /// `90.59 ± 1.14`, without the deviation where there is none.
+    pub fn show(&self, decimals: usize) -> String {
+        match self.std {
+            Some(std) => format!("{:.decimals$} ± {std:.decimals$}", self.mean),
+            None => format!("{:.decimals$}", self.mean),
+        }
+    }
 }
 
 /// The median; of an even number of values the mean of the middle two.
@@ -111,6 +138,8 @@ mod tests {
         let values = [1.0, 2.0, 4.0, 9.0];
         assert_eq!(mean(&values), Some(4.0));
         assert_eq!(std_dev(&values), Some((38.0f64 / 3.0).sqrt()));
+        assert_eq!(Spread::of(&values).show(2), "4.00 ± 3.56");
+        assert_eq!(Spread::of(&[5.0]).show(1), "5.0");
         assert_eq!(median(&values), Some(3.0));
         assert_eq!(mad(&values), Some(1.5));
     }

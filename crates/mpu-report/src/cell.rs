@@ -1,4 +1,15 @@
-//! From many records to those of one cell: one epoch count, one recipe, one record a seed.
+//! Which stored runs make a cell, for tables and figures alike.
+//!
+//! A cell is asked for by dataset, number of classes, prior, method and loss ([`Wanted`]). Of the records
+//! that fit, all of protocol `first-k`, those of one setting are taken ([`CellRuns`]):
+//!
+//! 1. the largest epoch count there is, and nothing else with it;
+//! 2. one recipe: records that differ in anything but their seed and where they ran are never mixed.
+//!    Published data come before marked data, then the recipe with most seeds, then a swept rate before a
+//!    given one;
+//! 3. one record for each seed, whatever the order of the records.
+//!
+//! A figure may also ask that records hold what it draws, such as curves; the others then count as left out.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,27 +17,45 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::record::{Record, Scores};
-use crate::stats;
+use crate::stats::Spread;
 
 /// The seeds and epochs of the paper; cells with fewer say so.
-pub(super) const FULL: (usize, usize) = (5, 100);
+pub(crate) const FULL: (usize, usize) = (5, 100);
 
-/// The loss of every method but the oracle, unless a table says otherwise: surrogate, scale, form.
-pub(super) const MAIN_LOSS: (&str, f64, &str) = ("sigmoid_prob", 1.0, "raw");
+/// Surrogate, scale and form.
+pub(crate) type LossKey<'a> = (&'a str, f64, &'a str);
+
+/// The loss of every method but the oracle, unless a table says otherwise.
+pub(crate) const MAIN_LOSS: LossKey<'_> = ("sigmoid_prob", 1.0, "raw");
+
+/// The method that is trained on the true labels of all rows.
+pub(crate) const ORACLE: &str = "supervised";
 
 /// What a cell asks for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    pub(super) dataset: &'a str,
-    pub(super) classes: usize,
-    pub(super) prior: f64,
-    pub(super) method: &'a str,
-    /// Surrogate, scale and form; the oracle has none.
-    pub(super) loss: Option<(&'a str, f64, &'a str)>,
+pub(crate) struct Wanted<'a> {
+    pub(crate) dataset: &'a str,
+    pub(crate) classes: usize,
+    pub(crate) prior: f64,
+    pub(crate) method: &'a str,
+    /// The oracle has none.
+    pub(crate) loss: Option<LossKey<'a>>,
 }
 
-impl Wanted<'_> {
-    fn fits(&self, record: &Record) -> bool {
+impl<'a> Wanted<'a> {
+    /// A cell of a method with the loss that it usually has.
+    pub(crate) fn usual(dataset: &'a str, classes: usize, prior: f64, method: &'a str) -> Self {
+        Self {
+            dataset,
+            classes,
+            prior,
+            method,
+            loss: (method != ORACLE).then_some(MAIN_LOSS),
+        }
+    }
+
+    /// Whether a record is of this cell, whatever its epochs, seed and recipe.
+    pub(crate) fn fits(&self, record: &Record) -> bool {
         let key = &record.key;
         let same = |a: f64, b: f64| (a - b).abs() < 1e-9;
         key.dataset == self.dataset
@@ -40,25 +69,31 @@ impl Wanted<'_> {
     }
 }
 
-/// The records of one cell, by seed.
+/// The records of one cell, by seed; there is at least one.
 #[derive(Debug)]
-pub(super) struct Group<'a> {
-    records: Vec<&'a Record>,
+pub(crate) struct CellRuns<'a> {
+    pub(crate) records: Vec<&'a Record>,
     /// Records of the same cell that were left out.
-    pub(super) left_out: usize,
+    pub(crate) left_out: usize,
 }
 
-impl<'a> Group<'a> {
+impl<'a> CellRuns<'a> {
     /// The records that `wanted` asks for, or none if there are none.
-    ///
-    /// Of several epoch counts the largest is taken, and nothing else with it. Records of that count
-    /// that differ in anything but their seed are not mixed either: published data come before marked
-    /// data, then the recipe with most seeds, then a swept rate before a given one.
-    pub(super) fn choose(records: &'a [Record], wanted: &Wanted<'_>) -> Option<Self> {
-        let found: Vec<&Record> = records.iter().filter(|r| wanted.fits(r)).collect();
-        let epochs = found.iter().map(|r| r.key.epochs).max()?;
+    pub(crate) fn choose(records: &'a [Record], wanted: &Wanted<'_>) -> Option<Self> {
+        Self::choose_holding(records, wanted, |_| true)
+    }
+
+    /// The same of those records only that hold what is needed.
+    pub(crate) fn choose_holding(
+        records: &'a [Record],
+        wanted: &Wanted<'_>,
+        holds: impl Fn(&Record) -> bool,
+    ) -> Option<Self> {
+        let fitting: Vec<&Record> = records.iter().filter(|r| wanted.fits(r)).collect();
+        let useful = || fitting.iter().copied().filter(|r| holds(r));
+        let epochs = useful().map(|r| r.key.epochs).max()?;
         let mut recipes: BTreeMap<String, BTreeMap<u64, &Record>> = BTreeMap::new();
-        for &record in found.iter().filter(|r| r.key.epochs == epochs) {
+        for record in useful().filter(|r| r.key.epochs == epochs) {
             let seeds = recipes.entry(recipe(record)).or_default();
             let kept = seeds.entry(record.key.seed).or_insert(record);
             if identity(record) < identity(kept) {
@@ -73,97 +108,55 @@ impl<'a> Group<'a> {
                 first.is_some_and(|r| !r.key.swept),
             )
         };
-        let records: Vec<&Record> = recipes
-            .into_values()
-            .min_by_key(preference)?
-            .into_values()
-            .collect();
+        let chosen = recipes.into_values().min_by_key(preference)?;
+        let records: Vec<&Record> = chosen.into_values().collect();
         Some(Self {
-            left_out: found.len() - records.len(),
+            left_out: fitting.len() - records.len(),
             records,
         })
     }
 
     /// How many seeds there are.
-    pub(super) fn n(&self) -> usize {
+    pub(crate) fn n(&self) -> usize {
         self.records.len()
     }
 
     /// The epochs of all of them.
-    pub(super) fn epochs(&self) -> usize {
+    pub(crate) fn epochs(&self) -> usize {
         self.records.first().map_or(0, |r| r.key.epochs)
     }
 
     /// How their data differ from the published ones.
-    pub(super) fn mark(&self) -> Option<&'a str> {
+    pub(crate) fn mark(&self) -> Option<&'a str> {
         self.records.first()?.data_mark.as_deref()
     }
 
     /// The learning rate of all of them; none where each chose its own.
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         let key = &self.records.first()?.key;
         (!key.swept).then_some(key.lr)
     }
 
     /// One figure of each, by seed.
-    pub(super) fn by_seed(&self, figure: impl Fn(&Record) -> f64) -> BTreeMap<u64, f64> {
+    pub(crate) fn by_seed(&self, figure: impl Fn(&Record) -> f64) -> BTreeMap<u64, f64> {
         let pairs = self.records.iter().map(|r| (r.key.seed, figure(r)));
         pairs.collect()
     }
 
     /// One figure of each, in the order of seeds.
-    pub(super) fn values(&self, figure: impl Fn(&Record) -> f64) -> Vec<f64> {
-        self.by_seed(figure).into_values().collect()
+    pub(crate) fn values(&self, figure: impl Fn(&Record) -> f64) -> Vec<f64> {
+        self.records.iter().map(|r| figure(r)).collect()
     }
 
     /// Mean and deviation of one score, times `scale`.
-    pub(super) fn spread(&self, scale: f64, score: impl Fn(&Scores) -> f64) -> Spread {
-        let values = self.values(|r| scale * score(&r.scores));
-        Spread {
-            // A group is never empty.
-            mean: stats::mean(&values).unwrap_or(f64::NAN),
-            std: stats::std_dev(&values),
-        }
+    pub(crate) fn spread(&self, scale: f64, score: impl Fn(&Scores) -> f64) -> Spread {
+        Spread::of(&self.values(|r| scale * score(&r.scores)))
     }
 }
 
 /// `n=2, 30 epochs`, unless it is what the paper has.
-pub(super) fn shortfall(n: usize, epochs: usize) -> Option<String> {
+pub(crate) fn shortfall(n: usize, epochs: usize) -> Option<String> {
     ((n, epochs) != FULL).then(|| format!("n={n}, {epochs} epochs"))
-}
-
-/// Mean and sample standard deviation; the latter needs two values.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spread {
-    pub(super) mean: f64,
-    pub(super) std: Option<f64>,
-}
-
-impl Spread {
-    pub(super) fn published(mean: f64, std: f64) -> Self {
-        Self {
-            mean,
-            std: Some(std),
-        }
-    }
-
-    /// `90.59 ± 1.14`, without the deviation where there is none.
-    pub(super) fn show(&self, decimals: usize) -> String {
-        match self.std {
-            Some(std) => format!("{:.decimals$} ± {std:.decimals$}", self.mean),
-            None => format!("{:.decimals$}", self.mean),
-        }
-    }
-}
-
-/// A difference with its sign; what rounds to zero is `+0.00`.
-pub(super) fn signed(difference: f64, decimals: usize) -> String {
-    let text = format!("{difference:+.decimals$}");
-    if text.bytes().any(|b| b.is_ascii_digit() && b != b'0') {
-        text
-    } else {
-        text.replace('-', "+")
-    }
 }
 
 /// Everything that decides a run but its seeds and where it ran, as one comparable text. Of a swept run
@@ -223,8 +216,8 @@ fn identity(record: &Record) -> (&str, &str, [u64; 4]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::record;
     use super::*;
+    use crate::fixture::record;
 
     const WANTED: Wanted<'_> = Wanted {
         dataset: "mnist",
@@ -246,7 +239,7 @@ mod tests {
             at(1, 100, 0.8),
             at(2, 60, 0.2),
         ];
-        let group = Group::choose(&records, &WANTED).unwrap();
+        let group = CellRuns::choose(&records, &WANTED).unwrap();
         assert_eq!((group.n(), group.epochs(), group.left_out), (1, 100, 3));
         assert_eq!(shortfall(1, 100).unwrap(), "n=1, 100 epochs");
         assert_eq!(shortfall(5, 100), None);
@@ -259,50 +252,56 @@ mod tests {
         records[1].key.protocol = "residual".to_owned();
         records[2].key.prior = 0.2;
         records[3].key.classes = 6;
-        assert!(Group::choose(&records, &WANTED).is_none());
+        assert!(CellRuns::choose(&records, &WANTED).is_none());
         let oracle = Wanted {
             loss: None,
             ..WANTED
         };
-        assert_eq!(Group::choose(&records, &oracle).unwrap().n(), 1);
+        assert_eq!(CellRuns::choose(&records, &oracle).unwrap().n(), 1);
     }
 
     #[test]
     fn recipes_are_kept_apart() {
         let mut records = vec![at(1, 100, 0.8), at(2, 100, 0.8), at(1, 100, 0.4)];
         records[2].config = serde_json::json!({"seed": 1, "train": {"batch-size": 64}});
-        let group = Group::choose(&records, &WANTED).unwrap();
+        let group = CellRuns::choose(&records, &WANTED).unwrap();
         assert_eq!(group.values(|r| r.scores.accuracy), [0.8, 0.8]);
         // Published data come first, however few their seeds.
         records[0].data_mark = Some("other rows".to_owned());
         records[1].data_mark = Some("other rows".to_owned());
-        let group = Group::choose(&records, &WANTED).unwrap();
+        let group = CellRuns::choose(&records, &WANTED).unwrap();
         assert_eq!(group.values(|r| r.scores.accuracy), [0.4]);
         // Seeds and swept rates are no part of a recipe.
         let mut swept = vec![at(1, 100, 0.8), at(2, 100, 0.8)];
         for (record, lr) in swept.iter_mut().zip([1e-3, 1e-5]) {
             (record.key.swept, record.key.lr) = (true, lr);
         }
-        assert_eq!(Group::choose(&swept, &WANTED).unwrap().n(), 2);
+        assert_eq!(CellRuns::choose(&swept, &WANTED).unwrap().n(), 2);
     }
 
     #[test]
     fn a_seed_counts_once_whatever_the_order() {
         let mut twice = [at(1, 100, 0.8), at(1, 100, 0.7)];
-        let first = Group::choose(&twice, &WANTED)
+        let first = CellRuns::choose(&twice, &WANTED)
             .unwrap()
             .values(|r| r.scores.accuracy);
         twice.reverse();
-        let second = Group::choose(&twice, &WANTED)
+        let second = CellRuns::choose(&twice, &WANTED)
             .unwrap()
             .values(|r| r.scores.accuracy);
         assert_eq!((first.len(), &first), (1, &second));
     }
 
     #[test]
-    fn signs_are_shown_but_not_of_nothing() {
-        assert_eq!(signed(-1.234, 2), "-1.23");
-        assert_eq!(signed(0.5, 1), "+0.5");
-        assert_eq!(signed(-0.001, 2), "+0.00");
+    fn a_record_that_lacks_what_is_drawn_is_left_out() {
+        let mut records = vec![at(1, 100, 0.8), at(2, 100, 0.7), at(1, 100, 0.6)];
+        records[1].prior_gaps = vec![0.1];
+        records[2].key.protocol = "residual".to_owned();
+        records[2].prior_gaps = vec![0.1];
+        let holds = |r: &Record| !r.prior_gaps.is_empty();
+        let found = CellRuns::choose_holding(&records, &WANTED, holds).unwrap();
+        assert_eq!(found.values(|r| r.scores.accuracy), [0.7]);
+        assert_eq!(found.left_out, 1);
+        assert!(CellRuns::choose_holding(&records, &WANTED, |_| false).is_none());
     }
 }
