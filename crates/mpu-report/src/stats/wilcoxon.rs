@@ -84,29 +84,7 @@ fn normal_p(ranks: &[f64], statistic: f64) -> f64 {
         .sum();
     let variance = (n * (n + 1.0) * (2.0 * n + 1.0) - ties / 2.0) / 24.0;
     let z = (statistic - n * (n + 1.0) / 4.0) / variance.sqrt();
-    erfc(z.abs() / std::f64::consts::SQRT_2).min(1.0)
-}
-
-/// The complementary error function for `x >= 0`.
-fn erfc(x: f64) -> f64 {
-    let bell = (-x * x).exp();
-    if x < 2.0 {
-        // erf(x) = 2/√π e^{-x²} Σ 2^n x^{2n+1} / (1·3·…·(2n+1)): all terms positive.
-        let (mut term, mut sum, mut odd) = (x, x, 1.0);
-        while term > 1e-18 * sum {
-            odd += 2.0;
-            term *= 2.0 * x * x / odd;
-            sum += term;
-        }
-        1.0 - std::f64::consts::FRAC_2_SQRT_PI * bell * sum
-    } else {
-        // √π e^{x²} erfc(x) = 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))), from the inside out.
-        let mut tail = x;
-        for step in (1..=200).rev() {
-            tail = x + step as f64 / 2.0 / tail;
-        }
-        std::f64::consts::FRAC_2_SQRT_PI / 2.0 * bell / tail
-    }
+    libm::erfc(z.abs() / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]
@@ -141,13 +119,5 @@ mod tests {
         let differences = [1.5, -0.5, 2.0, 2.0, -3.0, 4.0];
         let turned: Vec<f64> = differences.iter().map(|d| -d).collect();
         assert_eq!(wilcoxon(&differences), wilcoxon(&turned));
-    }
-
-    #[test]
-    fn the_error_function_at_known_places() {
-        assert_eq!(erfc(0.0), 1.0);
-        assert!((erfc(1.0) - 0.157_299_207_050_285_13).abs() < 1e-15);
-        assert!((erfc(3.0) / 2.209_049_699_858_544e-5 - 1.0).abs() < 1e-13);
-        assert!((erfc(2.0) / 0.004_677_734_981_047_266 - 1.0).abs() < 1e-12);
     }
 }
