@@ -1,5 +1,6 @@
 //! Panels in a grid.
 
+use super::frame::{Draw, PANEL};
 use super::heat_map::HeatMap;
 use super::intervals::Intervals;
 use super::markup::{Canvas, TEXT, TITLE, escape, num, wrap};
@@ -7,8 +8,6 @@ use super::palette::{GROUND, INK, SOFT, style_sheet};
 use super::plot::Plot;
 use std::fmt::Write as _;
 
-/// The usual width of a panel: that of a phone's screen.
-pub(super) const PANEL: f64 = 380.0;
 /// The room between two panels.
 const GAP: f64 = 16.0;
 /// The typefaces: the one that widths are reckoned for first.
@@ -45,48 +44,38 @@ impl From<Intervals> for Panel {
 }
 
 impl Panel {
+    fn inner(&self) -> &dyn Draw {
+        match self {
+            Self::Plot(plot) => plot,
+            Self::HeatMap(map) => map,
+            Self::Intervals(intervals) => intervals,
+        }
+    }
+
     /// How wide the panel is drawn.
     fn width(&self) -> f64 {
-        match self {
-            Self::HeatMap(map) => map.width(),
-            Self::Plot(_) | Self::Intervals(_) => PANEL,
-        }
+        self.inner().width()
     }
 
     /// How high the titles are.
     fn header(&self) -> f64 {
-        let width = self.width();
-        match self {
-            Self::Plot(plot) => plot.header(width),
-            Self::HeatMap(map) => map.header(width),
-            Self::Intervals(intervals) => intervals.header(width),
-        }
+        self.inner().frame().height(self.width())
     }
 
     /// The panel's markup, without a place, and its height, with room for titles of a height.
     fn drawn(&self, header: f64) -> (String, f64) {
-        let (mut canvas, width) = (Canvas::default(), self.width());
-        let height = match self {
-            Self::Plot(plot) => plot.draw(&mut canvas, width, header),
-            Self::HeatMap(map) => map.draw(&mut canvas, width, header),
-            Self::Intervals(intervals) => intervals.draw(&mut canvas, width, header),
-        };
+        let (mut canvas, inner) = (Canvas::default(), self.inner());
+        let width = inner.width();
+        inner.frame().draw(&mut canvas, &inner.description(), width);
+        let height = inner.draw_body(&mut canvas, width, header);
         (canvas.finish(), height)
-    }
-
-    fn description(&self) -> String {
-        match self {
-            Self::Plot(plot) => plot.description(),
-            Self::HeatMap(map) => map.description(),
-            Self::Intervals(intervals) => intervals.description(),
-        }
     }
 
     /// The panel alone as an SVG document.
     pub fn to_svg(&self) -> String {
         let (markup, height) = self.drawn(self.header());
         document(
-            &self.description(),
+            &self.inner().description(),
             (self.width(), height),
             &format!("<g>\n{markup}</g>\n"),
         )
@@ -201,7 +190,7 @@ impl Figure {
             let (svg, width) = (panel.to_svg(), panel.width());
             let _ = if width > PANEL {
                 // Focusable, so that it can be scrolled with the keyboard.
-                let (label, width) = (escape(&panel.description()), num(width));
+                let (label, width) = (escape(&panel.inner().description()), num(width));
                 let svg = svg.replacen(
                     "height:auto",
                     &format!("min-width:{width}px;height:auto"),

@@ -1,6 +1,6 @@
 //! Estimates with intervals, a row for each of several things.
 
-use super::frame::{draw_header, draw_notice, header_height};
+use super::frame::{Draw, Frame, SAMPLE, draw_empty, draw_legend};
 use super::markup::{Anchor, Canvas, TEXT, num, shorten, text_width};
 use super::palette::{AXIS, GRID, INK, Style};
 use super::scale::{LARGEST, Scale};
@@ -9,10 +9,6 @@ use super::scale::{LARGEST, Scale};
 const STEP: f64 = 15.0;
 /// The least height of a row.
 const ROW: f64 = 26.0;
-/// The height of a row of the legend.
-const LEGEND_ROW: f64 = 19.0;
-/// The width of a sample in the legend, with the room after it.
-const SAMPLE: f64 = 34.0;
 
 /// An estimate and the interval about it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,12 +38,10 @@ pub struct IntervalRow {
 /// stand one below the other in each row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intervals {
-    title: String,
-    subtitle: String,
+    frame: Frame,
     x_title: String,
     series: Vec<String>,
     rows: Vec<IntervalRow>,
-    notice: Option<String>,
 }
 
 /// What the legend explains besides the series.
@@ -78,19 +72,17 @@ impl Intervals {
         series: impl IntoIterator<Item = S>,
     ) -> Self {
         Self {
-            title: title.into(),
-            subtitle: String::new(),
+            frame: Frame::new(title),
             x_title: x_title.into(),
             series: series.into_iter().map(Into::into).collect(),
             rows: Vec::new(),
-            notice: None,
         }
     }
 
     /// A line below the title.
     #[must_use]
     pub fn subtitle(mut self, text: impl Into<String>) -> Self {
-        self.subtitle = text.into();
+        self.frame.subtitle = text.into();
         self
     }
 
@@ -100,52 +92,22 @@ impl Intervals {
         self.rows.push(row);
         self
     }
+}
 
-    /// A text in place of the rows: what is missing.
-    #[must_use]
-    pub fn notice(mut self, text: impl Into<String>) -> Self {
-        self.notice = Some(text.into());
-        self
+impl Draw for Intervals {
+    fn frame(&self) -> &Frame {
+        &self.frame
     }
 
-    /// What a reader who cannot see the panel is told.
-    pub(super) fn description(&self) -> String {
-        let mut text = format!("{}: {}", self.title, self.x_title);
-        for part in [
-            self.subtitle.as_str(),
-            &self.series.join(", "),
-            self.notice.as_deref().unwrap_or(""),
-        ] {
-            if !part.is_empty() {
-                text.push_str("; ");
-                text.push_str(part);
-            }
-        }
-        text
+    fn description(&self) -> String {
+        let names: Vec<&str> = self.series.iter().map(String::as_str).collect();
+        self.frame.description(&self.x_title, &names)
     }
 
-    /// How high the titles are at a panel's width.
-    pub(super) fn header(&self, width: f64) -> f64 {
-        header_height(&self.title, &self.subtitle, width)
-    }
-
-    /// Draws the panel from its upper left corner, with room for titles of a height; returns its own.
-    pub(super) fn draw(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
-        draw_header(
-            canvas,
-            &self.description(),
-            &self.title,
-            &self.subtitle,
-            width,
-        );
+    fn draw_body(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
         let top = header + 8.0;
-        let notice = self.notice.as_deref();
-        if let Some(notice) = notice.or(self.rows.is_empty().then_some("nothing to show")) {
-            let bottom = top + 110.0;
-            canvas.line((6.0, top), (width - 6.0, top), AXIS, 1.0);
-            canvas.line((6.0, bottom), (width - 6.0, bottom), AXIS, 1.0);
-            draw_notice(canvas, notice, (6.0, width - 6.0, top, bottom));
-            return bottom + 6.0;
+        if self.rows.is_empty() {
+            return draw_empty(canvas, "nothing to show", width, (top, top + 110.0));
         }
         let widest = self
             .rows
@@ -177,51 +139,35 @@ impl Intervals {
         let x_title = shorten(&self.x_title, TEXT, width - 12.0);
         let middle = f64::midpoint(left, right);
         canvas.text((middle, bottom + 31.0), Anchor::Middle, INK, &x_title);
-        self.draw_legend(canvas, bottom + 43.0, width) + 6.0
-    }
-
-    /// Draws the legend in as many rows as it needs; returns its bottom.
-    fn draw_legend(&self, canvas: &mut Canvas, top: f64, width: f64) -> f64 {
-        let (mut x, mut y) = (6.0, top);
-        let any = |sign: &Sign| match sign {
-            Sign::Bounds => self
-                .rows
-                .iter()
-                .any(|row| row.bounds.0.or(row.bounds.1).is_some()),
-            Sign::Truth => self.rows.iter().any(|row| row.truth.is_some()),
-            Sign::Used => self.rows.iter().any(|row| row.used.is_some()),
+        let any = |sign: &Sign| {
+            self.rows.iter().any(|row| match sign {
+                Sign::Bounds => row.bounds.0.or(row.bounds.1).is_some(),
+                Sign::Truth => row.truth.is_some(),
+                Sign::Used => row.used.is_some(),
+            })
         };
         let series = self.series.iter().enumerate();
+        let signs = Sign::ALL.into_iter().filter(any);
         let entries = series
             .map(|(index, name)| (name.as_str(), Ok(index)))
-            .chain(
-                Sign::ALL
-                    .into_iter()
-                    .filter(any)
-                    .map(|sign| (sign.name(), Err(sign))),
-            );
-        let mut bottom = top;
-        for (name, look) in entries {
-            let name = shorten(name, TEXT, width - SAMPLE - 12.0);
-            let entry = SAMPLE + text_width(&name, TEXT);
-            if x > 6.0 && x + entry > width - 6.0 {
-                (x, y) = (6.0, y + LEGEND_ROW);
-            }
-            let (middle, end) = (y + 0.5 * LEGEND_ROW, x + SAMPLE - 8.0);
-            let centre = f64::midpoint(x, end);
-            match look {
-                Ok(index) => draw_estimate(canvas, index, (centre, Some((x, end))), middle),
-                Err(Sign::Bounds) => {
-                    draw_range(canvas, (Some(x), Some(end)), (x, end), middle, 12.0);
+            .chain(signs.map(|sign| (sign.name(), Err(sign))));
+        draw_legend(
+            canvas,
+            (bottom + 43.0, width),
+            entries,
+            |canvas, look, (x, y)| {
+                let end = x + SAMPLE;
+                let centre = f64::midpoint(x, end);
+                match look {
+                    Ok(index) => draw_estimate(canvas, index, (centre, Some((x, end))), y),
+                    Err(Sign::Bounds) => {
+                        draw_range(canvas, (Some(x), Some(end)), (x, end), y, 12.0)
+                    }
+                    Err(Sign::Truth) => draw_truth(canvas, centre, y, 14.0),
+                    Err(Sign::Used) => draw_used(canvas, centre, y, 14.0),
                 }
-                Err(Sign::Truth) => draw_truth(canvas, centre, middle, 14.0),
-                Err(Sign::Used) => draw_used(canvas, centre, middle, 14.0),
-            }
-            canvas.text((x + SAMPLE - 4.0, middle), Anchor::Start, INK, &name);
-            x += entry + 14.0;
-            bottom = y + LEGEND_ROW;
-        }
-        bottom
+            },
+        ) + 6.0
     }
 }
 

@@ -1,5 +1,6 @@
 //! SVG text: escaping, numbers of fixed precision, and how wide a line of text is.
 
+use crate::table::escape_html;
 use std::fmt::Write as _;
 
 /// The size of every text but titles.
@@ -83,20 +84,12 @@ pub(super) fn num(value: f64) -> String {
 
 /// Text as it may stand in an element or an attribute; characters that XML forbids are replaced.
 pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            _ => out.push(c),
-        }
-    }
-    out
+    let allowed = |c: char| match c {
+        '\t' | '\n' | '\r' => ' ',
+        '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        c => c,
+    };
+    escape_html(&text.chars().map(allowed).collect::<String>())
 }
 
 /// Where a text stands with respect to its place.

@@ -1,6 +1,6 @@
 //! A panel of series over two axes.
 
-use super::frame::{draw_header, draw_notice, header_height};
+use super::frame::{Draw, Frame, SAMPLE, draw_legend, draw_notice};
 use super::marks;
 use super::markup::{Anchor, Canvas, TEXT, shorten, text_width, wrap};
 use super::palette::{AXIS, GRID, INK, Style};
@@ -9,10 +9,6 @@ use super::series::{Mark, Point, Series};
 
 /// How high the plotted area is.
 const AREA: f64 = 210.0;
-/// The height of a row of the legend.
-const LEGEND_ROW: f64 = 19.0;
-/// The width of a sample in the legend, with the room after it.
-const SAMPLE: f64 = 34.0;
 /// Room left inside the area, so that markers do not stand on the axes.
 const INSET: f64 = 7.0;
 
@@ -34,8 +30,7 @@ enum ReferenceLine {
 /// A panel of series over two axes, with a legend below.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    title: String,
-    subtitle: String,
+    frame: Frame,
     x_title: String,
     y_title: String,
     x_ticks: Option<Vec<(f64, String)>>,
@@ -44,7 +39,6 @@ pub struct Plot {
     y_bounds: (f64, f64),
     series: Vec<Series>,
     references: Vec<Reference>,
-    notice: Option<String>,
 }
 
 impl Plot {
@@ -55,8 +49,7 @@ impl Plot {
         y_title: impl Into<String>,
     ) -> Self {
         Self {
-            title: title.into(),
-            subtitle: String::new(),
+            frame: Frame::new(title),
             x_title: x_title.into(),
             y_title: y_title.into(),
             x_ticks: None,
@@ -65,14 +58,13 @@ impl Plot {
             y_bounds: (f64::NEG_INFINITY, f64::INFINITY),
             series: Vec::new(),
             references: Vec::new(),
-            notice: None,
         }
     }
 
     /// A line below the title: of what and of how many runs.
     #[must_use]
     pub fn subtitle(mut self, text: impl Into<String>) -> Self {
-        self.subtitle = text.into();
+        self.frame.subtitle = text.into();
         self
     }
 
@@ -139,7 +131,7 @@ impl Plot {
     /// A text in the middle of the panel: what is missing there.
     #[must_use]
     pub fn notice(mut self, text: impl Into<String>) -> Self {
-        self.notice = Some(text.into());
+        self.frame.notice = Some(text.into());
         self
     }
 
@@ -153,23 +145,6 @@ impl Plot {
         points
             .map(|p| self.ends(p))
             .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-    }
-
-    /// What a reader who cannot see the panel is told.
-    pub(super) fn description(&self) -> String {
-        let names: Vec<&str> = self.series.iter().map(|s| s.name.as_str()).collect();
-        let mut text = format!("{}: {} against {}", self.title, self.y_title, self.x_title);
-        for part in [
-            self.subtitle.as_str(),
-            &names.join(", "),
-            self.notice.as_deref().unwrap_or(""),
-        ] {
-            if !part.is_empty() {
-                text.push_str("; ");
-                text.push_str(part);
-            }
-        }
-        text
     }
 
     /// The lower and upper end of a point's spread, within the bounds.
@@ -211,49 +186,6 @@ impl Plot {
             .flat_map(|(low, high)| [low, high]);
         let shown = self.y_shown.iter().copied().chain(zero);
         (x, Scale::around(values.chain(shown), 5))
-    }
-
-    /// How high the titles are at a panel's width.
-    pub(super) fn header(&self, width: f64) -> f64 {
-        header_height(&self.title, &self.subtitle, width)
-    }
-
-    /// Draws the panel from its upper left corner, with room for titles of a height; returns its own.
-    pub(super) fn draw(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
-        draw_header(
-            canvas,
-            &self.description(),
-            &self.title,
-            &self.subtitle,
-            width,
-        );
-        let y_title = wrap(&self.y_title, TEXT, width - 12.0);
-        let top = canvas.paragraph((6.0, header + 6.0), INK, TEXT, &y_title) + 8.0;
-
-        let (x_scale, y_scale) = self.scales();
-        let widest = y_scale
-            .ticks
-            .iter()
-            .map(|tick| text_width(&tick.1, TEXT))
-            .fold(0.0, f64::max);
-        let (left, right) = (6.0 + widest.min(0.4 * width) + 8.0, width - 14.0);
-        let bottom = top + AREA;
-        let x_scale = x_scale.over(left + INSET, right - INSET);
-        let y_scale = y_scale.over(bottom, top);
-        self.draw_axes(canvas, &x_scale, &y_scale, (left, right, top, bottom));
-        self.draw_references(canvas, &x_scale, &y_scale);
-        self.draw_series(canvas, &x_scale, &y_scale);
-        if let Some(notice) = &self.notice {
-            draw_notice(canvas, notice, (left, right, top, bottom));
-        }
-        let x_title = shorten(&self.x_title, TEXT, width - 12.0);
-        canvas.text(
-            (f64::midpoint(left, right), bottom + 34.0),
-            Anchor::Middle,
-            INK,
-            &x_title,
-        );
-        self.draw_legend(canvas, bottom + 46.0, width) + 6.0
     }
 
     fn draw_axes(
@@ -345,34 +277,58 @@ impl Plot {
             beside += usize::from(series.mark != Mark::Line);
         }
     }
+}
 
-    /// Draws the legend in as many rows as it needs; returns its bottom.
-    fn draw_legend(&self, canvas: &mut Canvas, top: f64, width: f64) -> f64 {
-        let (mut x, mut y) = (6.0, top);
+impl Draw for Plot {
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn description(&self) -> String {
+        let names: Vec<&str> = self.series.iter().map(|s| s.name.as_str()).collect();
+        let shown = format!("{} against {}", self.y_title, self.x_title);
+        self.frame.description(&shown, &names)
+    }
+
+    fn draw_body(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
+        let y_title = wrap(&self.y_title, TEXT, width - 12.0);
+        let top = canvas.paragraph((6.0, header + 6.0), INK, TEXT, &y_title) + 8.0;
+
+        let (x_scale, y_scale) = self.scales();
+        let widest = y_scale
+            .ticks
+            .iter()
+            .map(|tick| text_width(&tick.1, TEXT))
+            .fold(0.0, f64::max);
+        let (left, right) = (6.0 + widest.min(0.4 * width) + 8.0, width - 14.0);
+        let bottom = top + AREA;
+        let x_scale = x_scale.over(left + INSET, right - INSET);
+        let y_scale = y_scale.over(bottom, top);
+        self.draw_axes(canvas, &x_scale, &y_scale, (left, right, top, bottom));
+        self.draw_references(canvas, &x_scale, &y_scale);
+        self.draw_series(canvas, &x_scale, &y_scale);
+        if let Some(notice) = &self.frame.notice {
+            draw_notice(canvas, notice, (left, right, top, bottom));
+        }
+        let x_title = shorten(&self.x_title, TEXT, width - 12.0);
+        canvas.text(
+            (f64::midpoint(left, right), bottom + 34.0),
+            Anchor::Middle,
+            INK,
+            &x_title,
+        );
         let series = self.series.iter().enumerate();
-        let entries = series
-            .map(|(index, s)| (&s.name, Some((s.mark, self.style(index)))))
-            .chain(self.references.iter().map(|r| (&r.name, None)));
-        for (name, look) in entries {
-            let name = shorten(name, TEXT, width - SAMPLE - 12.0);
-            let entry = SAMPLE + text_width(&name, TEXT);
-            if x > 6.0 && x + entry > width - 6.0 {
-                (x, y) = (6.0, y + LEGEND_ROW);
-            }
-            let middle = y + 0.5 * LEGEND_ROW;
-            match look {
-                Some((mark, style)) => {
-                    marks::sample(canvas, mark, style, (x, middle), SAMPLE - 8.0);
-                }
-                None => marks::reference(canvas, (x, middle), (x + SAMPLE - 8.0, middle)),
-            }
-            canvas.text((x + SAMPLE - 4.0, middle), Anchor::Start, INK, &name);
-            x += entry + 14.0;
-        }
-        if self.series.is_empty() && self.references.is_empty() {
-            top
-        } else {
-            y + LEGEND_ROW
-        }
+        let series = series.map(|(i, s)| (s.name.as_str(), Some((s.mark, self.style(i)))));
+        let references = self.references.iter().map(|r| (r.name.as_str(), None));
+        let entries = series.chain(references);
+        draw_legend(
+            canvas,
+            (bottom + 46.0, width),
+            entries,
+            |canvas, look, at| match look {
+                Some((mark, style)) => marks::sample(canvas, mark, style, at, SAMPLE),
+                None => marks::reference(canvas, at, (at.0 + SAMPLE, at.1)),
+            },
+        ) + 6.0
     }
 }

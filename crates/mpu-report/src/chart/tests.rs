@@ -168,8 +168,8 @@ fn intervals_of_odd_values_are_drawn() {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
     size_of(&Panel::from(Intervals::new("", "", [""])).to_svg());
-    let notice = Intervals::new("t", "x", ["s"]).notice("none were made");
-    assert!(Panel::from(notice).to_svg().contains("none were made"));
+    let empty = Intervals::new("t", "x", ["s"]);
+    assert!(Panel::from(empty).to_svg().contains("nothing to show"));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Answers by true class of one run.
 
 use crate::chart::{Figure, HeatMap, Shading};
-use crate::record::Heat;
 use serde::{Deserialize, Serialize};
 
 /// Rows by true class (outer lists) and answer (inner lists).
@@ -22,16 +21,6 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// The answers of a record.
-    pub fn new(rows: impl Into<String>, classes: Vec<String>, heat: Heat) -> Self {
-        Self {
-            rows: rows.into(),
-            classes,
-            counts: heat.support,
-            margins: heat.margin,
-        }
-    }
-
     /// The name of a class.
     pub fn class(&self, index: usize) -> String {
         let name = self.classes.get(index).cloned();

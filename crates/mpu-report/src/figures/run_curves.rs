@@ -107,7 +107,7 @@ impl RunCurves {
     }
 
     /// Several runs in the same panels: one panel a kind of curve that some run has, one series a run.
-    pub fn compared(title: &str, runs: &[(String, &Self)]) -> Figure {
+    pub fn compared(title: &str, runs: &[(&str, &Self)]) -> Figure {
         let mut figure = Figure::new(title);
         for kind in CurveKind::ALL {
             let of = |curves: &Self| {
@@ -214,7 +214,7 @@ mod tests {
     fn runs_are_compared_by_what_any_of_them_has() {
         let one = curves(&[CurveKind::TrainRisk, CurveKind::TestAccuracy], 20);
         let two = curves(&[CurveKind::TrainRisk], 3);
-        let runs = [("one".to_owned(), &one), ("two".to_owned(), &two)];
+        let runs = [("one", &one), ("two", &two)];
         let figure = RunCurves::compared("Both", &runs);
         assert_eq!(figure.panels().len(), 2);
         let svg = figure.to_svg();

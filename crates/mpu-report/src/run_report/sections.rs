@@ -164,29 +164,45 @@ fn summary(runs: &Runs<'_>) -> Section {
     section
 }
 
-fn curves(runs: &Runs<'_>) -> Option<Section> {
-    let parts = runs.with(|run| &run.curves);
-    if parts.is_empty() {
-        return None;
+/// A section of figures, one for each run that has the part, and the numbers behind them.
+struct Figures<'a> {
+    section: Section,
+    /// The figures' title where there is one run.
+    title: &'a str,
+    /// What the numbers are.
+    numbers: &'a str,
+}
+
+impl Figures<'_> {
+    /// The section; none if no run has the part.
+    fn of<'a, T: 'a>(
+        self,
+        runs: &'a Runs<'a>,
+        pick: impl Fn(&'a RunReport) -> &'a Part<T>,
+        draw: impl Fn(&T, &str) -> Figure,
+        table: impl Fn(bool, &[(&'a str, &'a T)]) -> Table,
+    ) -> Option<Section> {
+        let parts = runs.with(pick);
+        (!parts.is_empty()).then(|| Section {
+            figures: runs.figures(self.title, &parts, draw),
+            folded: folded(self.numbers, table(runs.several(), &parts)),
+            ..self.section
+        })
     }
-    let figures = if runs.several() {
-        let named: Vec<(String, &RunCurves)> = parts
-            .iter()
-            .map(|(name, curves)| ((*name).to_owned(), *curves))
-            .collect();
-        let figure = RunCurves::compared("Every epoch of the runs", &named);
-        vec![figure.to_html()]
-    } else {
-        runs.figures("Every epoch", &parts, RunCurves::figure)
+}
+
+fn curves(runs: &Runs<'_>) -> Option<Section> {
+    let drawn = Figures {
+        section: Section::new("curves", "Learning curves"),
+        title: "Every epoch",
+        numbers: "First, last and extreme values",
     };
-    Some(Section {
-        figures,
-        folded: folded(
-            "First, last and extreme values",
-            tables::curves(runs.several(), &parts),
-        ),
-        ..Section::new("curves", "Learning curves")
-    })
+    let mut section = drawn.of(runs, |run| &run.curves, RunCurves::figure, tables::curves)?;
+    if runs.several() {
+        let figure = RunCurves::compared("Every epoch of the runs", &runs.with(|run| &run.curves));
+        section.figures = vec![figure.to_html()];
+    }
+    Some(section)
 }
 
 fn answers(runs: &Runs<'_>) -> Option<Section> {
@@ -215,52 +231,59 @@ fn class_scores(runs: &Runs<'_>) -> Option<Section> {
 }
 
 fn calibration(runs: &Runs<'_>) -> Option<Section> {
-    let parts = runs.with(|run| &run.reliability);
-    (!parts.is_empty()).then(|| Section {
-        figures: runs.figures("Predicted and observed", &parts, Reliability::figure),
-        folded: folded(
-            "Calibration errors by class",
-            tables::reliability(runs.several(), &parts),
-        ),
-        ..Section::new("calibration", "Calibration")
-    })
+    let drawn = Figures {
+        section: Section::new("calibration", "Calibration"),
+        title: "Predicted and observed",
+        numbers: "Calibration errors by class",
+    };
+    drawn.of(
+        runs,
+        |run| &run.reliability,
+        Reliability::figure,
+        tables::reliability,
+    )
 }
 
 fn thresholds(runs: &Runs<'_>) -> Option<Section> {
-    let parts = runs.with(|run| &run.thresholds);
-    (!parts.is_empty()).then(|| Section {
-        figures: runs.figures("Precision and recall", &parts, Thresholds::figure),
-        folded: folded(
-            "Numbers by threshold",
-            tables::thresholds(runs.several(), &parts),
-        ),
-        ..Section::new("thresholds", "Thresholds")
-    })
+    let drawn = Figures {
+        section: Section::new("thresholds", "Thresholds"),
+        title: "Precision and recall",
+        numbers: "Numbers by threshold",
+    };
+    drawn.of(
+        runs,
+        |run| &run.thresholds,
+        Thresholds::figure,
+        tables::thresholds,
+    )
 }
 
 fn priors(runs: &Runs<'_>) -> Option<Section> {
-    let parts = runs.with(|run| &run.priors);
-    (!parts.is_empty()).then(|| Section {
-        figures: runs.figures("Priors of the pool", &parts, PriorEstimates::figure),
-        folded: folded("Priors in numbers", tables::priors(runs.several(), &parts)),
-        ..Section::new("priors", "Class priors")
-    })
+    let drawn = Figures {
+        section: Section::new("priors", "Class priors"),
+        title: "Priors of the pool",
+        numbers: "Priors in numbers",
+    };
+    drawn.of(
+        runs,
+        |run| &run.priors,
+        PriorEstimates::figure,
+        tables::priors,
+    )
 }
 
 fn sensitivity(runs: &Runs<'_>) -> Option<Section> {
-    let parts = runs.with(|run| &run.sensitivity);
-    (!parts.is_empty()).then(|| Section {
-        figures: runs.figures(
-            "What other priors would have given",
-            &parts,
-            PriorSensitivity::figure,
-        ),
-        folded: folded(
-            "Numbers by change",
-            tables::sensitivity(runs.several(), &parts),
-        ),
-        ..Section::new("sensitivity", "Sensitivity to priors")
-    })
+    let drawn = Figures {
+        section: Section::new("sensitivity", "Sensitivity to priors"),
+        title: "What other priors would have given",
+        numbers: "Numbers by change",
+    };
+    drawn.of(
+        runs,
+        |run| &run.sensitivity,
+        PriorSensitivity::figure,
+        tables::sensitivity,
+    )
 }
 
 fn data_check(runs: &Runs<'_>) -> Option<Section> {

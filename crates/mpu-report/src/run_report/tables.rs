@@ -2,40 +2,34 @@
 
 use super::ClassScore;
 use crate::figures::{
-    Answers, CurveKind, PriorEstimates, PriorSensitivity, Reliability, RunCurves, Thresholds,
+    Answers, CurveKind, PriorEstimates, PriorSensitivity, Reliability, RunCurve, RunCurves,
+    ThresholdPoint, Thresholds,
 };
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Table};
+
+/// A part of each run, under the run's name.
+type Of<'a, T> = [(&'a str, &'a T)];
 
 /// Rows of several runs in one table: the runs' names stand in a first column if there are several.
-pub(super) struct Rows {
-    table: Table,
-    names: Option<String>,
+fn table<T>(
     several: bool,
-}
-
-impl Rows {
-    fn new(several: bool, columns: &[(&str, Align)]) -> Self {
-        let run = several.then_some(("run", Align::Left));
-        Self {
-            table: Table::new(run.into_iter().chain(columns.iter().copied())),
-            names: None,
-            several,
+    runs: &Of<'_, T>,
+    columns: &[&str],
+    rows: impl Fn(&T) -> Vec<Vec<String>>,
+) -> Table {
+    let aligned = columns.iter().map(|name| match *name {
+        words @ ("curve" | "class" | "estimator" | "metric") => (words, Align::Left),
+        numbers => (numbers, Align::Right),
+    });
+    let run = several.then_some(("run", Align::Left));
+    let mut table = Table::new(run.into_iter().chain(aligned));
+    for (name, part) in runs {
+        for row in rows(part) {
+            let run = several.then(|| (*name).to_owned());
+            table.push(run.into_iter().chain(row));
         }
     }
-
-    fn run(&mut self, name: &str) {
-        self.names = self.several.then(|| name.to_owned());
-    }
-
-    fn push(&mut self, cells: impl IntoIterator<Item = String>) {
-        let run = self.names.iter().map(Cell::new);
-        let cells: Vec<Cell> = run.chain(cells.into_iter().map(Cell::new)).collect();
-        self.table.push(cells);
-    }
-
-    fn finish(self) -> Table {
-        self.table
-    }
+    table
 }
 
 fn share(value: Option<f64>) -> String {
@@ -43,85 +37,69 @@ fn share(value: Option<f64>) -> String {
 }
 
 fn number(value: Option<f64>, decimals: usize) -> String {
-    match value.filter(|v| v.is_finite()) {
-        Some(value) => format!("{value:.decimals$}"),
-        None => "–".to_owned(),
-    }
+    let value = value.filter(|v| v.is_finite());
+    or_dash(value.map(|value| format!("{value:.decimals$}")))
 }
 
-type Of<'a, T> = [(&'a str, &'a T)];
+fn or_dash(text: Option<impl ToString>) -> String {
+    text.map_or_else(|| "–".to_owned(), |text| text.to_string())
+}
 
 /// How each curve begins and ends, and its extreme; no epoch is selected by it.
 pub(super) fn curves(several: bool, runs: &Of<'_, RunCurves>) -> Table {
-    let mut rows = Rows::new(
-        several,
-        &[
-            ("curve", Align::Left),
-            ("first", Align::Right),
-            ("last", Align::Right),
-            ("lowest loss, highest accuracy", Align::Right),
-            ("at epoch", Align::Right),
-        ],
-    );
-    for (name, curves) in runs {
-        rows.run(name);
-        for curve in &curves.curves {
-            let known = curve.values.iter().enumerate();
-            let known =
-                known.filter_map(|(epoch, v)| Some((epoch + 1, v.filter(|v| v.is_finite())?)));
-            let known: Vec<(usize, f64)> = known.collect();
-            let better = |a: f64, b: f64| if curve.kind.is_share() { a > b } else { a < b };
-            let best = known
-                .iter()
-                .copied()
-                .reduce(|a, b| if better(b.1, a.1) { b } else { a });
-            let text = |value: Option<f64>| match value {
-                Some(value) if curve.kind.is_share() => format!("{:.2} %", 100.0 * value),
-                value => number(value, 4),
-            };
-            let label = match curve.kind {
-                CurveKind::PuAccuracy => "accuracy estimated from PU rows",
-                CurveKind::OracleTrainAccuracy => "training accuracy by hidden labels",
-                kind => kind.label(),
-            };
-            rows.push([
-                label.to_owned(),
-                text(known.first().map(|k| k.1)),
-                text(known.last().map(|k| k.1)),
-                text(best.map(|k| k.1)),
-                best.map_or_else(|| "–".to_owned(), |k| k.0.to_string()),
-            ]);
-        }
-    }
-    rows.finish()
+    let columns = [
+        "curve",
+        "first",
+        "last",
+        "lowest loss, highest accuracy",
+        "at epoch",
+    ];
+    let row = |curve: &RunCurve| {
+        let known = curve.values.iter().enumerate();
+        let known = known.filter_map(|(epoch, v)| Some((epoch + 1, v.filter(|v| v.is_finite())?)));
+        let known: Vec<(usize, f64)> = known.collect();
+        let better = |a: f64, b: f64| if curve.kind.is_share() { a > b } else { a < b };
+        let best = known
+            .iter()
+            .copied()
+            .reduce(|a, b| if better(b.1, a.1) { b } else { a });
+        let text = |value: Option<f64>| match value {
+            Some(value) if curve.kind.is_share() => format!("{:.2} %", 100.0 * value),
+            value => number(value, 4),
+        };
+        let label = match curve.kind {
+            CurveKind::PuAccuracy => "accuracy estimated from PU rows",
+            CurveKind::OracleTrainAccuracy => "training accuracy by hidden labels",
+            kind => kind.label(),
+        };
+        vec![
+            label.to_owned(),
+            text(known.first().map(|k| k.1)),
+            text(known.last().map(|k| k.1)),
+            text(best.map(|k| k.1)),
+            or_dash(best.map(|k| k.0)),
+        ]
+    };
+    table(several, runs, &columns, |part| {
+        part.curves.iter().map(row).collect()
+    })
 }
 
 /// Precision, recall and F1 by class.
 pub(super) fn class_scores(several: bool, runs: &Of<'_, Vec<ClassScore>>) -> Table {
-    let mut rows = Rows::new(
-        several,
-        &[
-            ("class", Align::Left),
-            ("precision (%)", Align::Right),
-            ("recall (%)", Align::Right),
-            ("F1 (%)", Align::Right),
-            ("rows", Align::Right),
-        ],
-    );
-    for (name, scores) in runs {
-        rows.run(name);
-        for score in *scores {
-            let count = score.rows.map_or_else(|| "–".to_owned(), |n| n.to_string());
-            rows.push([
-                score.class.clone(),
-                share(score.precision),
-                share(score.recall),
-                share(score.f1),
-                count,
-            ]);
-        }
-    }
-    rows.finish()
+    let columns = ["class", "precision (%)", "recall (%)", "F1 (%)", "rows"];
+    let row = |score: &ClassScore| {
+        vec![
+            score.class.clone(),
+            share(score.precision),
+            share(score.recall),
+            share(score.f1),
+            or_dash(score.rows),
+        ]
+    };
+    table(several, runs, &columns, |scores| {
+        scores.iter().map(row).collect()
+    })
 }
 
 /// Rows by true class and answer.
@@ -139,127 +117,97 @@ pub(super) fn answers(answers: &Answers) -> Table {
 
 /// Calibration errors by class.
 pub(super) fn reliability(several: bool, runs: &Of<'_, Reliability>) -> Table {
-    let mut rows = Rows::new(
-        several,
-        &[
-            ("class", Align::Left),
-            ("calibration error", Align::Right),
-            ("rows", Align::Right),
-            ("bins", Align::Right),
-        ],
-    );
-    for (name, reliability) in runs {
-        rows.run(name);
-        for class in &reliability.classes {
+    let columns = ["class", "calibration error", "rows", "bins"];
+    table(several, runs, &columns, |reliability| {
+        let classes = reliability.classes.iter().map(|class| {
             let filled = class.bins.iter().filter(|bin| bin.count > 0);
             let count: u64 = filled.clone().map(|bin| bin.count).sum();
-            rows.push([
+            vec![
                 class.class.clone(),
                 number(class.ece, 4),
                 count.to_string(),
                 filled.count().to_string(),
-            ]);
-        }
-        if let Some(ece) = reliability.ece {
-            rows.push(["all classes".to_owned(), number(Some(ece), 4)]);
-        }
-    }
-    rows.finish()
+            ]
+        });
+        let all = reliability.ece.map(|ece| number(Some(ece), 4));
+        let all = all.map(|ece| vec!["all classes".to_owned(), ece]);
+        classes.chain(all).collect()
+    })
 }
 
 /// Priors: a row for each class and estimator.
 pub(super) fn priors(several: bool, runs: &Of<'_, PriorEstimates>) -> Table {
-    let mut rows = Rows::new(
-        several,
-        &[
-            ("class", Align::Left),
-            ("lower bound", Align::Right),
-            ("upper bound", Align::Right),
-            ("estimator", Align::Left),
-            ("estimate", Align::Right),
-            ("interval", Align::Right),
-            ("used in training", Align::Right),
-            ("true value", Align::Right),
-        ],
-    );
-    for (name, priors) in runs {
-        rows.run(name);
+    let columns = [
+        "class",
+        "lower bound",
+        "upper bound",
+        "estimator",
+        "estimate",
+        "interval",
+        "used in training",
+        "true value",
+    ];
+    table(several, runs, &columns, |priors| {
+        let mut rows = Vec::new();
         for (index, class) in priors.classes.iter().enumerate() {
-            let row = |estimator: &str, value: Option<f64>, interval: Option<(f64, f64)>| {
-                let interval = interval.map_or_else(
-                    || "–".to_owned(),
-                    |(low, high)| format!("{} to {}", number(Some(low), 3), number(Some(high), 3)),
-                );
-                [
+            let mut row = |estimator: &str, value: Option<f64>, interval: Option<(f64, f64)>| {
+                let text =
+                    |(low, high)| format!("{} to {}", number(Some(low), 3), number(Some(high), 3));
+                rows.push(vec![
                     class.class.clone(),
                     number(class.lower, 3),
                     number(class.upper, 3),
                     estimator.to_owned(),
                     number(value, 3),
-                    interval,
+                    or_dash(interval.map(text)),
                     number(class.used, 3),
                     number(class.truth, 3),
-                ]
+                ]);
             };
             for estimator in &priors.estimators {
                 let estimate = estimator.estimates.get(index).copied().flatten();
-                rows.push(row(
-                    &estimator.estimator,
-                    estimate.map(|e| e.value),
-                    estimate.and_then(|e| e.interval),
-                ));
+                let interval = estimate.and_then(|e| e.interval);
+                row(&estimator.estimator, estimate.map(|e| e.value), interval);
             }
             if priors.estimators.is_empty() {
-                rows.push(row("–", None, None));
+                row("–", None, None);
             }
         }
-    }
-    rows.finish()
+        rows
+    })
 }
 
 /// Figures of merit under changed priors: a row for each change.
 pub(super) fn sensitivity(several: bool, runs: &Of<'_, PriorSensitivity>) -> Table {
-    let columns = [
-        ("metric", Align::Left),
-        ("change of priors (%)", Align::Right),
-        ("value", Align::Right),
-    ];
-    let mut rows = Rows::new(several, &columns);
-    for (name, sensitivity) in runs {
-        rows.run(name);
+    let columns = ["metric", "change of priors (%)", "value"];
+    table(several, runs, &columns, |sensitivity| {
+        let mut rows = Vec::new();
         for curve in &sensitivity.curves {
             let mut points = curve.points.clone();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            for (change, value) in points {
+            rows.extend(points.into_iter().map(|(change, value)| {
                 let change = format!("{:+.0}", 100.0 * change);
-                rows.push([curve.metric.clone(), change, number(value, 4)]);
-            }
+                vec![curve.metric.clone(), change, number(value, 4)]
+            }));
         }
-    }
-    rows.finish()
+        rows
+    })
 }
 
 /// Shares against the threshold.
 pub(super) fn thresholds(several: bool, runs: &Of<'_, Thresholds>) -> Table {
-    let columns = [
-        ("threshold", Align::Right),
-        ("precision (%)", Align::Right),
-        ("recall (%)", Align::Right),
-        ("answered (%)", Align::Right),
-    ];
-    let mut rows = Rows::new(several, &columns);
-    for (name, thresholds) in runs {
-        rows.run(name);
+    let columns = ["threshold", "precision (%)", "recall (%)", "answered (%)"];
+    table(several, runs, &columns, |thresholds| {
         let mut points = thresholds.points.clone();
         points.sort_by(|a, b| a.threshold.total_cmp(&b.threshold));
-        for point in points {
-            rows.push([
+        let row = |point: &ThresholdPoint| {
+            vec![
                 number(Some(point.threshold), 2),
                 share(point.precision),
                 share(point.recall),
                 share(point.answered),
-            ]);
-        }
-    }
-    rows.finish()
+            ]
+        };
+        points.iter().map(row).collect()
+    })
 }

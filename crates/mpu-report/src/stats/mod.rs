@@ -13,6 +13,8 @@
 //! | [`cliffs_delta`] | how often one sample exceeds another |
 //! | [`ranks`] | ranks, ties in the middle |
 
+#[cfg(test)]
+mod golden;
 mod student;
 mod wilcoxon;
 

@@ -1,4 +1,4 @@
-"""Makes `stats.json`, the golden values of `tests/stats.rs`, with SciPy.
+"""Makes `stats.json`, the golden values of `src/stats/golden.rs`, with SciPy.
 
     python make_stats.py
 

@@ -1,7 +1,6 @@
 //! Drawing a matrix.
 
-use super::super::figure::PANEL;
-use super::super::frame::{draw_header, draw_notice};
+use super::super::frame::{Draw, Frame, PANEL, draw_empty};
 use super::super::markup::{Anchor, Canvas, TEXT, label, num, shorten, text_width};
 use super::super::palette::{AXIS, INK, SOFT, hex, readable_on};
 use super::{HeatMap, Room, Shading, Zeros};
@@ -15,9 +14,17 @@ const TWO_LINES: f64 = 34.0;
 /// How many colours the legend shows.
 const SHADES: usize = 40;
 
-impl HeatMap {
-    /// How wide the panel is.
-    pub(in super::super) fn width(&self) -> f64 {
+impl Draw for HeatMap {
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn description(&self) -> String {
+        let shown = format!("{} by {}", self.row_title, self.column_title);
+        self.frame.description(&shown, &[])
+    }
+
+    fn width(&self) -> f64 {
         match self.room {
             Room::Usual => PANEL,
             Room::Needed => {
@@ -27,55 +34,10 @@ impl HeatMap {
         }
     }
 
-    /// How wide the widest number is, with room about it.
-    fn needed(&self) -> f64 {
-        let values = self.cells.iter().flatten().flatten();
-        let numbers = values.map(|&v| text_width(&self.cell_label(v, self.decimals), TEXT));
-        let second = self.second.iter().flatten().map(|l| text_width(l, TEXT));
-        (numbers.chain(second).fold(0.0, f64::max) + 6.0).clamp(20.0, CELL)
-    }
-
-    /// The room that row names have.
-    fn row_names(&self, width: f64) -> f64 {
-        let widths = self.rows.iter().map(|name| text_width(name, TEXT));
-        widths.fold(0.0, f64::max).min(0.25 * width)
-    }
-
-    /// Where the cells begin.
-    fn left(&self, width: f64) -> f64 {
-        6.0 + 18.0 + self.row_names(width) + 6.0
-    }
-
-    /// A number as cells show it: with the narrow minus sign.
-    fn cell_label(&self, value: f64, decimals: usize) -> String {
-        label(value, decimals).replace('\u{2212}', "-") + &self.unit
-    }
-
-    /// How many decimals all cells can have at a width: as many as asked for, or fewer.
-    fn decimals(&self, width: f64) -> usize {
-        let fits = |decimals: &usize| {
-            let mut values = self.cells.iter().flatten().flatten();
-            values.all(|&v| text_width(&self.cell_label(v, *decimals), TEXT) <= width)
-        };
-        (0..=self.decimals).rev().find(fits).unwrap_or(0)
-    }
-
-    /// Draws the panel from its upper left corner, with room for titles of a height; returns its own.
-    pub(in super::super) fn draw(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
-        draw_header(
-            canvas,
-            &self.description(),
-            &self.title,
-            &self.subtitle,
-            width,
-        );
+    fn draw_body(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
         let top = header + 8.0;
-        if let Some(notice) = &self.notice {
-            let bottom = top + 210.0;
-            canvas.line((6.0, bottom), (width - 6.0, bottom), AXIS, 1.0);
-            canvas.line((6.0, top), (width - 6.0, top), AXIS, 1.0);
-            draw_notice(canvas, notice, (6.0, width - 6.0, top, bottom));
-            return bottom + 6.0;
+        if let Some(notice) = &self.frame.notice {
+            return draw_empty(canvas, notice, width, (top, top + 210.0));
         }
         let names = self.row_names(width.min(PANEL));
         let left = self.left(width.min(PANEL));
@@ -117,6 +79,41 @@ impl HeatMap {
             (left, below + 22.0),
             right.max(left + 160.0).min(left + 420.0) - left,
         )
+    }
+}
+
+impl HeatMap {
+    /// How wide the widest number is, with room about it.
+    fn needed(&self) -> f64 {
+        let values = self.cells.iter().flatten().flatten();
+        let numbers = values.map(|&v| text_width(&self.cell_label(v, self.decimals), TEXT));
+        let second = self.second.iter().flatten().map(|l| text_width(l, TEXT));
+        (numbers.chain(second).fold(0.0, f64::max) + 6.0).clamp(20.0, CELL)
+    }
+
+    /// The room that row names have.
+    fn row_names(&self, width: f64) -> f64 {
+        let widths = self.rows.iter().map(|name| text_width(name, TEXT));
+        widths.fold(0.0, f64::max).min(0.25 * width)
+    }
+
+    /// Where the cells begin.
+    fn left(&self, width: f64) -> f64 {
+        6.0 + 18.0 + self.row_names(width) + 6.0
+    }
+
+    /// A number as cells show it: with the narrow minus sign.
+    fn cell_label(&self, value: f64, decimals: usize) -> String {
+        label(value, decimals).replace('\u{2212}', "-") + &self.unit
+    }
+
+    /// How many decimals all cells can have at a width: as many as asked for, or fewer.
+    fn decimals(&self, width: f64) -> usize {
+        let fits = |decimals: &usize| {
+            let mut values = self.cells.iter().flatten().flatten();
+            values.all(|&v| text_width(&self.cell_label(v, *decimals), TEXT) <= width)
+        };
+        (0..=self.decimals).rev().find(fits).unwrap_or(0)
     }
 
     /// Draws the columns' names below the cells, turned if one of them is too long; returns their bottom.

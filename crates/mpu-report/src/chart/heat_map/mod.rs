@@ -2,7 +2,7 @@
 
 mod draw;
 
-use super::frame::header_height;
+use super::frame::Frame;
 use super::palette::{diverging, sequential};
 
 /// Which colours the values have.
@@ -17,8 +17,7 @@ pub enum Shading {
 /// A matrix with rows and columns that have names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeatMap {
-    title: String,
-    subtitle: String,
+    frame: Frame,
     row_title: String,
     column_title: String,
     rows: Vec<String>,
@@ -31,7 +30,6 @@ pub struct HeatMap {
     extent: Option<f64>,
     room: Room,
     zeros: Zeros,
-    notice: Option<String>,
 }
 
 /// Whether cells of value zero carry their number.
@@ -61,8 +59,7 @@ impl HeatMap {
     ) -> Self {
         let n_columns = cells.iter().map(Vec::len).max().unwrap_or(0);
         Self {
-            title: title.into(),
-            subtitle: String::new(),
+            frame: Frame::new(title),
             row_title: "row".to_owned(),
             column_title: "column".to_owned(),
             rows: (0..cells.len()).map(|i| i.to_string()).collect(),
@@ -75,14 +72,13 @@ impl HeatMap {
             extent: None,
             room: Room::Usual,
             zeros: Zeros::Written,
-            notice: None,
         }
     }
 
     /// A line below the title.
     #[must_use]
     pub fn subtitle(mut self, text: impl Into<String>) -> Self {
-        self.subtitle = text.into();
+        self.frame.subtitle = text.into();
         self
     }
 
@@ -142,23 +138,8 @@ impl HeatMap {
     /// A text in place of the matrix: what is missing.
     #[must_use]
     pub fn notice(mut self, text: impl Into<String>) -> Self {
-        self.notice = Some(text.into());
+        self.frame.notice = Some(text.into());
         self
-    }
-
-    /// What a reader who cannot see the panel is told.
-    pub(super) fn description(&self) -> String {
-        let mut text = format!(
-            "{}: {} by {}",
-            self.title, self.row_title, self.column_title
-        );
-        for part in [self.subtitle.as_str(), self.notice.as_deref().unwrap_or("")] {
-            if !part.is_empty() {
-                text.push_str("; ");
-                text.push_str(part);
-            }
-        }
-        text
     }
 
     fn value(&self, row: usize, column: usize) -> Option<f64> {
@@ -187,10 +168,5 @@ impl HeatMap {
             Shading::Sequential => sequential(share),
             Shading::Diverging => diverging(share),
         }
-    }
-
-    /// How high the titles are at a panel's width.
-    pub(super) fn header(&self, width: f64) -> f64 {
-        header_height(&self.title, &self.subtitle, width)
     }
 }

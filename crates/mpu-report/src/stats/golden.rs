@@ -1,14 +1,12 @@
-//! The statistics against SciPy; `golden/make_stats.py` made the values and says how.
+//! The statistics against SciPy; `tests/golden/make_stats.py` made the values and says how.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-use mpu_report::stats;
+use crate::stats;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Golden {
     t_quantiles: Vec<Quantile>,
-    summaries: Vec<Summary>,
+    summaries: Vec<Sample>,
     wilcoxon: Vec<SignedRank>,
     holm: Vec<Holm>,
     cliff: Vec<Cliff>,
@@ -22,7 +20,7 @@ struct Quantile {
 }
 
 #[derive(Deserialize)]
-struct Summary {
+struct Sample {
     values: Vec<f64>,
     mean: f64,
     std: f64,
@@ -56,7 +54,7 @@ struct Cliff {
 }
 
 fn golden() -> Golden {
-    serde_json::from_str(include_str!("golden/stats.json")).unwrap()
+    serde_json::from_str(include_str!("../../tests/golden/stats.json")).unwrap()
 }
 
 #[track_caller]
