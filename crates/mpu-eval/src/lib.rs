@@ -12,6 +12,7 @@
 //! | [`calibrate`] | from scores to probabilities, fitted on held-out labelled rows and pool |
 //! | [`shift`] | what if new rows come from other class proportions |
 //! | [`decide`], [`thresholds`] | from probabilities to answers: likeliest, cheapest, or sure enough |
+//! | [`abstain`] | what if unsure rows are left unanswered |
 //! | [`training_range`] | which rows lie outside of what the model was trained on |
 //!
 //! ```
@@ -25,6 +26,7 @@
 //! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
+pub mod abstain;
 pub mod auc;
 pub mod calibrate;
 pub mod decide;

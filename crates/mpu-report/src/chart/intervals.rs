@@ -161,7 +161,7 @@ impl Draw for Intervals {
                 match look {
                     Ok(index) => draw_estimate(canvas, index, (centre, Some((x, end))), y),
                     Err(Sign::Bounds) => {
-                        draw_range(canvas, (Some(x), Some(end)), (x, end), y, 12.0)
+                        draw_range(canvas, (Some(x), Some(end)), (x, end), y, 12.0);
                     }
                     Err(Sign::Truth) => draw_truth(canvas, centre, y, 14.0),
                     Err(Sign::Used) => draw_used(canvas, centre, y, 14.0),

@@ -43,10 +43,10 @@ pub use misspecification::{
 };
 pub use prior_estimates::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
 pub use prior_sweep::PriorSweep;
-pub use reliability::{ClassReliability, Reliability, ReliabilityBin};
+pub use reliability::{ClassReliability, Reliability};
 pub use run_curves::{CurveKind, RunCurve, RunCurves};
 pub use sensitivity::{PriorSensitivity, SensitivityCurve};
-pub use thresholds::{ThresholdPoint, Thresholds};
+pub use thresholds::Thresholds;
 
 /// The paper's method.
 const METHOD: &str = "csmpu-abs";

@@ -1,23 +1,12 @@
 //! Whether predicted probabilities are met.
 
 use crate::chart::{Figure, Mark, Plot, Point, Series};
+use mpu_eval::reliability::{self, Bin, calibration_error};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 /// How many classes share a panel.
 const CLASSES_A_PANEL: usize = 4;
-
-/// Rows whose predicted probability of a class lies in one bin.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct ReliabilityBin {
-    /// The mean predicted probability.
-    pub predicted: f64,
-    /// The share of the rows that are of the class.
-    pub observed: f64,
-    /// How many rows.
-    pub count: u64,
-}
 
 /// The bins of one class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,7 +18,7 @@ pub struct ClassReliability {
     #[serde(default)]
     pub ece: Option<f64>,
     /// The bins, in any order.
-    pub bins: Vec<ReliabilityBin>,
+    pub bins: Vec<Bin>,
 }
 
 /// Predicted probabilities against observed frequencies.
@@ -46,6 +35,24 @@ pub struct Reliability {
 }
 
 impl Reliability {
+    /// What judging gave for classes of these names.
+    pub fn new(
+        rows: impl Into<String>,
+        names: &[String],
+        judged: &reliability::Reliability,
+    ) -> Self {
+        let class = |(name, bins): (&String, &Vec<Bin>)| ClassReliability {
+            class: name.clone(),
+            ece: Some(calibration_error(bins)),
+            bins: bins.clone(),
+        };
+        Self {
+            rows: rows.into(),
+            ece: Some(judged.classwise_error),
+            classes: names.iter().zip(&judged.classes).map(class).collect(),
+        }
+    }
+
     /// The reliability diagram: a few classes a panel, a marker's area as the number of rows.
     pub fn figure(&self, title: &str) -> Figure {
         let bins = self.classes.iter().flat_map(|class| &class.bins);
@@ -82,7 +89,7 @@ impl Reliability {
 }
 
 fn series(class: &ClassReliability, largest: f64) -> Series {
-    let mut bins: Vec<&ReliabilityBin> = class.bins.iter().filter(|bin| bin.count > 0).collect();
+    let mut bins: Vec<&Bin> = class.bins.iter().filter(|bin| bin.count > 0).collect();
     bins.sort_by(|a, b| a.predicted.total_cmp(&b.predicted));
     let points = bins.into_iter().map(|bin| {
         let size = (bin.count as f64 / largest).sqrt();

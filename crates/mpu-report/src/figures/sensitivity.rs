@@ -1,6 +1,8 @@
 //! What other priors would have given.
 
 use crate::chart::{Figure, Mark, Plot, Point, Series};
+use mpu_eval::PuJudgement;
+use mpu_eval::pu_metrics::{Sensitivity, Varied};
 use serde::{Deserialize, Serialize};
 
 /// One figure of merit under changed priors.
@@ -24,6 +26,35 @@ pub struct PriorSensitivity {
 }
 
 impl PriorSensitivity {
+    /// What is estimated from labelled rows and the pool, as it is and with all observed priors changed.
+    pub fn new(judged: &PuJudgement, changed: &[Sensitivity]) -> Self {
+        type Pick = fn(&PuJudgement) -> Option<f64>;
+        let picks: [(&str, Pick); 3] = [
+            ("estimated accuracy (%)", |j| Some(j.accuracy?.value)),
+            ("estimated macro precision (%)", |j| {
+                Some(j.mean.as_ref()?.precision.value)
+            }),
+            ("estimated macro F1 (%)", |j| {
+                Some(j.mean.as_ref()?.f1.value)
+            }),
+        ];
+        let curve = |(metric, pick): (&str, Pick)| {
+            let percent = |judged: &PuJudgement| pick(judged).map(|share| 100.0 * share);
+            let all = changed.iter().filter(|one| one.varied == Varied::All);
+            let points = all.map(|one| (one.factor - 1.0, percent(&one.judgement)));
+            let mut points: Vec<_> = points.chain([(0.0, percent(judged))]).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            SensitivityCurve {
+                metric: metric.to_owned(),
+                points,
+            }
+        };
+        Self {
+            changed: "observed priors".to_owned(),
+            curves: picks.map(curve).into_iter().collect(),
+        }
+    }
+
     /// One panel a figure of merit, against the relative change in per cent.
     pub fn figure(&self, title: &str) -> Figure {
         let x_title = format!("change of the {} (%)", self.changed);

@@ -1,24 +1,8 @@
 //! What happens if unsure rows are left unanswered.
 
 use crate::chart::{Figure, Mark, Plot, Point, Series};
+use mpu_eval::abstain::ThresholdPoint;
 use serde::{Deserialize, Serialize};
-
-/// Shares among the rows whose largest predicted probability reaches a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct ThresholdPoint {
-    /// The threshold.
-    pub threshold: f64,
-    /// Macro precision of the answered rows.
-    #[serde(default)]
-    pub precision: Option<f64>,
-    /// Macro recall, unanswered rows counted as missed.
-    #[serde(default)]
-    pub recall: Option<f64>,
-    /// The share of rows that are answered.
-    #[serde(default)]
-    pub answered: Option<f64>,
-}
 
 /// Precision, recall and answered rows against the threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

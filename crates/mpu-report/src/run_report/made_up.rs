@@ -1,11 +1,13 @@
-//! Made-up reports of runs, for tests and for the gallery.
+//! Made-up reports of runs, for tests.
 
 use crate::figures::{
     Answers, ClassReliability, CurveKind, EstimatorPriors, PriorClass, PriorEstimate,
-    PriorEstimates, PriorSensitivity, Reliability, ReliabilityBin, RunCurve, RunCurves,
-    SensitivityCurve, ThresholdPoint, Thresholds,
+    PriorEstimates, PriorSensitivity, Reliability, RunCurve, RunCurves, SensitivityCurve,
+    Thresholds,
 };
 use crate::run_report::{Basis, ClassScore, DataCheck, Fact, Part, RunReport, Score, ScoreKind};
+use mpu_eval::abstain::ThresholdPoint;
+use mpu_eval::reliability::Bin;
 
 /// Names that are long or hold what HTML and Markdown read as their own.
 const NAMES: [&str; 5] = [
@@ -63,7 +65,10 @@ pub(crate) fn full(name: &str, k: usize, seed: u64) -> RunReport {
         warnings: vec!["class `pipe|line` has 12 labelled rows only".to_owned()],
         measured_on: "2 480 held-out rows with labels, digest 5f0c2a".to_owned(),
         scores: vec![
-            share("accuracy", 0.905).within(0.893, 0.917),
+            Score {
+                interval: Some((0.893, 0.917)),
+                ..share("accuracy", 0.905)
+            },
             share("macro F1", 0.891),
             Score::new("accuracy", ScoreKind::Share, Basis::PuRows, 0.897 + 0.01 * noise(seed, 3)),
             Score::new("validation risk", ScoreKind::Number, Basis::PuRows, risk),
@@ -191,7 +196,9 @@ fn reliability(k: usize, seed: u64) -> Reliability {
         let predicted = 0.05 + 0.1 * index as f64;
         let off = 0.25 * (predicted - 0.5) * (0.5 + 0.5 * noise(seed, class));
         let edge = (index as f64 - 4.5).abs();
-        ReliabilityBin {
+        Bin {
+            low: 0.1 * index as f64,
+            high: 0.1 * (index + 1) as f64,
             predicted,
             observed: (predicted - off + 0.04 * noise(seed, 40 * class + index)).clamp(0.0, 1.0),
             count: (edge * edge * edge * 12.0) as u64,

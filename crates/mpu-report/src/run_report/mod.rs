@@ -30,6 +30,8 @@ use crate::figures::{
     Answers, PriorEstimates, PriorSensitivity, Reliability, RunCurves, Thresholds,
 };
 use crate::page;
+use mpu_eval::PuJudgement;
+use mpu_eval::pu_metrics::Estimate;
 use serde::{Deserialize, Serialize};
 
 pub use sections::sections;
@@ -166,11 +168,12 @@ impl Score {
         }
     }
 
-    /// The same with an interval.
-    #[must_use]
-    pub fn within(mut self, low: f64, high: f64) -> Self {
-        self.interval = Some((low, high));
-        self
+    /// A share that is estimated from positive and unlabelled rows, with its interval.
+    pub fn estimated(name: impl Into<String>, found: Estimate) -> Self {
+        Self {
+            interval: Some((found.low, found.high)),
+            ..Self::new(name, ScoreKind::Share, Basis::PuRows, found.value)
+        }
     }
 }
 
@@ -192,6 +195,24 @@ pub struct ClassScore {
     /// Rows of the class.
     #[serde(default)]
     pub rows: Option<u64>,
+}
+
+impl ClassScore {
+    /// What is estimated of every class from labelled rows and the pool.
+    pub fn estimated(names: &[String], judged: &PuJudgement) -> Vec<Self> {
+        let value = |rate: Option<Estimate>| rate.map(|rate| rate.value);
+        let score = |(class, name): (usize, &String)| {
+            let rates = judged.classes.get(class).and_then(Option::as_ref);
+            Self {
+                class: format!("{name} (estimated)"),
+                precision: value(rates.and_then(|r| r.precision)),
+                recall: value(rates.and_then(|r| r.recall)),
+                f1: value(rates.and_then(|r| r.f1)),
+                rows: judged.n_labeled.get(class).copied(),
+            }
+        };
+        names.iter().enumerate().map(score).collect()
+    }
 }
 
 /// What was found when the data were checked.

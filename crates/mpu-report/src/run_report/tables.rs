@@ -3,9 +3,10 @@
 use super::ClassScore;
 use crate::figures::{
     Answers, CurveKind, PriorEstimates, PriorSensitivity, Reliability, RunCurve, RunCurves,
-    ThresholdPoint, Thresholds,
+    Thresholds,
 };
 use crate::table::{Align, Table};
+use mpu_eval::abstain::ThresholdPoint;
 
 /// A part of each run, under the run's name.
 type Of<'a, T> = [(&'a str, &'a T)];

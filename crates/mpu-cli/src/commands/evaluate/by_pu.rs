@@ -2,7 +2,7 @@
 
 use mpu_data::{MpuLabel, Priors};
 use mpu_eval::PuJudgement;
-use mpu_eval::pu_metrics::{Estimate, Sensitivity, Varied, pu_auc, sensitivity};
+use mpu_eval::pu_metrics::{Estimate, Sensitivity, pu_auc, sensitivity};
 use mpu_loss::Loss;
 use mpu_risk::bounds::{Constants, SampleSizes, risk_upper_bound};
 use mpu_risk::{Correction, Estimator, Groups, Objective};
@@ -76,13 +76,6 @@ impl ByPu {
             sensitivity: sensitivity(priors, labels, &given)?,
             judgement,
         })
-    }
-
-    /// The judgements with the priors of all observed classes changed.
-    pub(crate) fn all_varied(&self) -> impl Iterator<Item = &Sensitivity> {
-        self.sensitivity
-            .iter()
-            .filter(|one| one.varied == Varied::All)
     }
 }
 

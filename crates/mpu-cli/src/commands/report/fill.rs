@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use mpu_prior::report::Note;
-use mpu_report::figures::Answers;
+use mpu_report::figures::{Answers, PriorSensitivity};
 use mpu_report::run_report::{Fact, Part, RunReport};
 
 use super::{facts, parts, thresholds};
@@ -115,7 +115,10 @@ pub(super) fn run(path: &Path, args: &RowsArgs) -> anyhow::Result<RunReport> {
             "they need probabilities, which are fitted to rows held out of training (data.validation-share is 0)",
         ),
         priors: Part::Given(parts::priors(&model)),
-        sensitivity: Part::or_missing(pu.map(|(_, found)| parts::sensitivity(found)), NO_PU),
+        sensitivity: Part::or_missing(
+            pu.map(|(_, found)| PriorSensitivity::new(&found.judgement, &found.sensitivity)),
+            NO_PU,
+        ),
         data_check: parts::data_check(&model)?,
         config_toml: model.config().to_owned(),
     })

@@ -1,18 +1,14 @@
 //! The parts of a report: scores, curves, calibration, priors, data check.
 
-use mpu_eval::PuJudgement;
 use mpu_eval::pu_metrics::Estimate;
-use mpu_eval::reliability::{Bin, calibration_error};
 use mpu_report::Format;
 use mpu_report::figures::{
-    ClassReliability, CurveKind, PriorClass, PriorEstimates, PriorSensitivity, Reliability,
-    ReliabilityBin, RunCurve, RunCurves, SensitivityCurve,
+    CurveKind, PriorClass, PriorEstimates, Reliability, RunCurve, RunCurves,
 };
 use mpu_report::run_report::{Basis, ClassScore, DataCheck, Part, Score, ScoreKind};
 use mpu_train::EpochMetrics;
 
 use super::fill::{Measured, NO_PU, sentence};
-use crate::commands::evaluate::by_pu::ByPu;
 use crate::commands::evaluate::by_truth::ClassFigures;
 use crate::commands::{check, prior};
 use mpu::{Classifier, RunSummary};
@@ -52,9 +48,8 @@ pub(super) fn scores(summary: &RunSummary, measured: &Measured) -> Vec<Score> {
         }
     }
     if let Some((_, found)) = &measured.pu {
-        let estimated = |name: &str, found: Option<Estimate>| {
-            found.map(|e| share(name, Basis::PuRows, e.value).within(e.low, e.high))
-        };
+        let estimated =
+            |name: &str, found: Option<Estimate>| found.map(|e| Score::estimated(name, e));
         let mean = found.judgement.mean.as_ref();
         scores.extend(estimated("accuracy", found.judgement.accuracy));
         scores.extend(estimated("macro precision", mean.map(|m| m.precision)));
@@ -94,19 +89,7 @@ pub(super) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<Cl
     let Some((_, found)) = &measured.pu else {
         return Part::missing(NO_PU);
     };
-    let judgement: &PuJudgement = &found.judgement;
-    let value = |rate: Option<Estimate>| rate.map(|rate| rate.value);
-    let score = |(class, name): (usize, &String)| {
-        let rates = judgement.classes[class].as_ref();
-        ClassScore {
-            class: format!("{name} (estimated)"),
-            precision: value(rates.and_then(|r| r.precision)),
-            recall: value(rates.and_then(|r| r.recall)),
-            f1: value(rates.and_then(|r| r.f1)),
-            rows: judgement.n_labeled.get(class).copied(),
-        }
-    };
-    Part::Given(names.iter().enumerate().map(score).collect())
+    Part::Given(ClassScore::estimated(names, &found.judgement))
 }
 
 pub(super) fn curves(model: &Classifier, summary: &RunSummary) -> anyhow::Result<Part<RunCurves>> {
@@ -143,23 +126,7 @@ pub(super) fn reliability(names: &[String], measured: &Measured) -> Part<Reliabi
             "the model has no probabilities: no rows were held out to fit them to (data.validation-share is 0)",
         );
     };
-    let class = |(name, bins): (&String, &Vec<Bin>)| ClassReliability {
-        class: name.clone(),
-        ece: Some(calibration_error(bins)),
-        bins: bins
-            .iter()
-            .map(|bin| ReliabilityBin {
-                predicted: bin.predicted,
-                observed: bin.observed,
-                count: bin.count,
-            })
-            .collect(),
-    };
-    Part::Given(Reliability {
-        rows: scored.rows.clone(),
-        ece: Some(reliability.classwise_error),
-        classes: names.iter().zip(&reliability.classes).map(class).collect(),
-    })
+    Part::Given(Reliability::new(&scored.rows, names, reliability))
 }
 
 pub(super) fn priors(model: &Classifier) -> PriorEstimates {
@@ -194,36 +161,6 @@ pub(super) fn priors(model: &Classifier) -> PriorEstimates {
     }
     chart.classes.push(negative);
     chart
-}
-
-pub(super) fn sensitivity(found: &ByPu) -> PriorSensitivity {
-    type Pick = fn(&PuJudgement) -> Option<f64>;
-    let picks: [(&str, Pick); 3] = [
-        ("estimated accuracy (%)", |j| Some(j.accuracy?.value)),
-        ("estimated macro precision (%)", |j| {
-            Some(j.mean.as_ref()?.precision.value)
-        }),
-        ("estimated macro F1 (%)", |j| {
-            Some(j.mean.as_ref()?.f1.value)
-        }),
-    ];
-    let curve = |(metric, pick): (&str, Pick)| {
-        let percent = |judgement: &PuJudgement| pick(judgement).map(|share| 100.0 * share);
-        let changed = found.all_varied();
-        let mut points: Vec<(f64, Option<f64>)> = changed
-            .map(|one| (one.factor - 1.0, percent(&one.judgement)))
-            .collect();
-        points.push((0.0, percent(&found.judgement)));
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        SensitivityCurve {
-            metric: metric.to_owned(),
-            points,
-        }
-    };
-    PriorSensitivity {
-        changed: "observed priors".to_owned(),
-        curves: picks.map(curve).into_iter().collect(),
-    }
 }
 
 pub(super) fn data_check(model: &Classifier) -> anyhow::Result<Part<DataCheck>> {
