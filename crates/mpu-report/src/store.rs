@@ -1,11 +1,11 @@
-//! The store of runs: a folder with one record a run, written once and never changed.
+//! The store of runs: a folder with one record for each run, written once and never changed.
 //!
 //! ```text
 //! records/ID.json       a finished run
 //! failures/ID.N.json    the N-th failed attempt at a run
 //! claims/ID.lock        held by whoever trains the run now; the system frees it when its holder dies
 //! work/ID/              the checkpoint of a run that was stopped
-//! *.jsonl               bundles: records of many runs, a line each
+//! *.jsonl               bundles: records of many runs, one on each line
 //! ```
 
 use std::collections::BTreeMap;
@@ -184,7 +184,7 @@ impl Store {
     }
 }
 
-/// Records as a bundle: a line each, in the order of their ids.
+/// Records as a bundle: one on each line, in the order of their ids.
 pub fn bundle<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<String> {
     let mut lines = BTreeMap::new();
     for record in records {

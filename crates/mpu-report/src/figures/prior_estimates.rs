@@ -43,7 +43,7 @@ pub struct PriorEstimate {
 pub struct EstimatorPriors {
     /// The estimator's name.
     pub estimator: String,
-    /// One estimate a class, in the order of [`PriorEstimates::classes`]; none where there is none.
+    /// One estimate for each class, in the order of [`PriorEstimates::classes`]; none where there is none.
     pub estimates: Vec<Option<PriorEstimate>>,
 }
 
@@ -62,7 +62,7 @@ pub struct PriorEstimates {
 }
 
 impl PriorEstimates {
-    /// One row a class: its possible range, each estimator's value and interval, the value used in training and
+    /// One row for each class: its possible range, each estimator's value and interval, the value used in training and
     /// the true one. A negative class whose prior dwarfs the others has a panel of its own.
     pub fn figure(&self, title: &str) -> Figure {
         let figure = Figure::new(title).columns(2);

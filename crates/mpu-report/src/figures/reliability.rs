@@ -30,7 +30,7 @@ pub struct Reliability {
     /// The expected calibration error over all classes, as a share.
     #[serde(default)]
     pub ece: Option<f64>,
-    /// One entry a class.
+    /// One entry for each class.
     pub classes: Vec<ClassReliability>,
 }
 
@@ -53,7 +53,7 @@ impl Reliability {
         }
     }
 
-    /// The reliability diagram: a few classes a panel, a marker's area as the number of rows.
+    /// The reliability diagram: a few classes in each panel, markers as large as their number of rows.
     pub fn figure(&self, title: &str) -> Figure {
         let bins = self.classes.iter().flat_map(|class| &class.bins);
         let largest = bins.map(|bin| bin.count).max().unwrap_or(0).max(1) as f64;

@@ -66,7 +66,7 @@ impl CurveKind {
 pub struct RunCurve {
     /// What it shows.
     pub kind: CurveKind,
-    /// One value an epoch, accuracies as shares; none where it was not measured.
+    /// One value for each epoch, accuracies as shares; none where it was not measured.
     pub values: Vec<Option<f64>>,
 }
 
@@ -106,7 +106,7 @@ impl RunCurves {
         figure
     }
 
-    /// Several runs in the same panels: one panel a kind of curve that some run has, one series a run.
+    /// Several runs in the same panels: one panel for each kind of curve that some run has, one series for each run.
     pub fn compared(title: &str, runs: &[(&str, &Self)]) -> Figure {
         let mut figure = Figure::new(title);
         for kind in CurveKind::ALL {

@@ -21,7 +21,7 @@ pub struct SensitivityCurve {
 pub struct PriorSensitivity {
     /// What was changed, such as `prior of the negative class`.
     pub changed: String,
-    /// One curve a figure of merit.
+    /// One curve for each figure of merit.
     pub curves: Vec<SensitivityCurve>,
 }
 
@@ -55,7 +55,7 @@ impl PriorSensitivity {
         }
     }
 
-    /// One panel a figure of merit, against the relative change in per cent.
+    /// One panel for each figure of merit, against the relative change in per cent.
     pub fn figure(&self, title: &str) -> Figure {
         let x_title = format!("change of the {} (%)", self.changed);
         let panel = |curve: &SensitivityCurve| {

@@ -1,4 +1,4 @@
-//! The sections of a report, one a subject; several runs stand side by side in each.
+//! The sections of a report, one for each subject; several runs stand side by side in each.
 
 use super::summary::{self, Comparison};
 use super::{Basis, Part, RunReport, cite, tables};

@@ -1,4 +1,4 @@
-//! The table that a report begins with: one column a run.
+//! The table that a report begins with: one column for each run.
 
 use super::{Basis, Fact, RunReport, Score, ScoreKind};
 use crate::table::{Align, Cell, Table};
@@ -26,7 +26,7 @@ impl Comparison {
     }
 }
 
-/// Scores and facts, one column a run; the best of several shares stands out where they can be compared.
+/// Scores and facts, one column for each run; the best of several shares stands out where they can be compared.
 pub(super) fn table(runs: &[RunReport], labels: &[String]) -> Table {
     let mut table = columns(labels);
     let comparison = Comparison::of(runs);
@@ -48,7 +48,7 @@ pub(super) fn table(runs: &[RunReport], labels: &[String]) -> Table {
     table
 }
 
-/// Facts alone, one column a run; none if no run has any.
+/// Facts alone, one column for each run; none if no run has any.
 pub(super) fn facts(
     runs: &[RunReport],
     labels: &[String],
