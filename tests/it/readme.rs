@@ -1,4 +1,4 @@
-//! The README says what is true: its commands run, and its table is what they print.
+//! The README and the pages it leads to say what is true: their commands run, and the table of losses is what is printed.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,6 +8,12 @@ use crate::support::{mpu_cli, stderr, stdout};
 const README: &str = include_str!("../../README.md");
 
 const OWN_DATA: &str = include_str!("../../docs/OWN_DATA.md");
+
+const LOSSES: &str = include_str!("../../docs/LOSSES.md");
+
+const EXPERIMENTS: &str = include_str!("../../docs/EXPERIMENTS.md");
+
+const PRIORS: &str = include_str!("../../docs/PRIORS.md");
 
 /// The `mpu-cli` commands of all `sh` blocks of a page, as argument lists.
 fn commands(page: &'static str) -> Vec<Vec<&'static str>> {
@@ -58,8 +64,14 @@ fn run_all(commands: Vec<Vec<&str>>) -> tempfile::TempDir {
 
 #[test]
 fn every_command_runs() {
-    let commands = commands(README);
-    assert!(commands.len() >= 15, "{commands:?}");
+    let pages = [README, LOSSES, EXPERIMENTS, PRIORS].map(commands);
+    let counts = pages.each_ref().map(Vec::len);
+    let least = [5, 1, 10, 1];
+    assert!(
+        counts.iter().zip(least).all(|(n, least)| *n >= least),
+        "{counts:?}"
+    );
+    let commands = pages.concat();
     let folder = run_all(commands);
     for left in ["runs", "products/report.html", "scored.csv"] {
         assert!(folder.path().join(left).exists(), "{left}");
@@ -80,8 +92,8 @@ fn every_command_of_the_own_data_guide_runs() {
 fn the_loss_table_is_what_the_command_prints() {
     let printed = stdout(&mpu_cli(&["losses", "--format", "md"]));
     assert!(
-        README.contains(&printed),
-        "the README's table differs from:\n{printed}"
+        LOSSES.contains(&printed),
+        "the table of docs/LOSSES.md differs from:\n{printed}"
     );
 }
 
@@ -90,4 +102,13 @@ fn the_test_command_is_the_one_that_ci_runs() {
     let ci = include_str!("../../.ci/run");
     assert!(README.contains("\ncargo test --workspace\n"));
     assert!(ci.lines().any(|line| line == "cargo test --workspace"));
+}
+
+#[test]
+fn the_readme_leads_to_every_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    for entry in std::fs::read_dir(docs).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(README.contains(&format!("](docs/{name})")), "{name}");
+    }
 }
