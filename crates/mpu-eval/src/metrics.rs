@@ -1,6 +1,6 @@
 //! Rates of right and wrong answers, all from one count of (true, predicted) pairs.
 
-use mpu_data::ClassCount;
+use mpu_data::{ClassCount, CostMatrix};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -76,6 +76,18 @@ impl Confusion {
             .map(|y| self.count(y, negative))
             .sum();
         share(answers, self.n_rows())
+    }
+
+    /// The mean cost of an answer.
+    ///
+    /// ```text
+    /// 1/n Σ_yj N_yj C_yj
+    /// ```
+    pub fn mean_cost(&self, costs: &CostMatrix) -> Result<f64> {
+        costs.check_classes(self.classes.get())?;
+        let all = self.counts.iter().zip(costs.as_slice());
+        let sum: f64 = all.map(|(&n, c)| n as f64 * c).sum();
+        Ok(sum / self.n_rows().max(1) as f64)
     }
 
     /// The rates of one class.

@@ -359,7 +359,7 @@ impl Classifier {
             exact = reweighted(self.priors(), target, &exact)?;
         }
         let probabilities: Vec<f32> = exact.iter().map(|&p| p as f32).collect();
-        let written: Vec<f64> = probabilities.iter().map(|&p| f64::from(p)).collect();
+        let written = written(&exact);
         let margins = top_margins(self.classes(), &probabilities)?;
         let width = self.card.shape.len();
         let outside = rows.chunks(width).map(|row| self.outside(row));
@@ -370,6 +370,12 @@ impl Classifier {
             scores,
             probabilities,
         })
+    }
+
+    /// The answers that go with scores, by the classifier's own rule.
+    pub fn answers_to(&self, scores: &[f32]) -> Result<Vec<usize>> {
+        let written = written(&self.probabilities(scores)?);
+        Ok(self.rule().decision.answers(self.classes(), &written)?)
     }
 
     /// Probabilities of scores under the pool's priors.
@@ -386,12 +392,7 @@ impl Classifier {
                 self.title()
             )
         })?;
-        // As they are written and decided on.
-        let written: Vec<f64> = self
-            .probabilities(&held.scores)?
-            .into_iter()
-            .map(|p| f64::from(p as f32))
-            .collect();
+        let written = written(&self.probabilities(&held.scores)?);
         let found = precision_thresholds(self.priors(), &held.labels, &written, targets)?;
         Ok(found)
     }
@@ -402,6 +403,11 @@ impl Classifier {
         };
         Ok(range.outside(row, MARGIN)?.map(|outside| outside.feature))
     }
+}
+
+/// Probabilities as they are written and decided on: `f32`.
+fn written(exact: &[f64]) -> Vec<f64> {
+    exact.iter().map(|&p| f64::from(p as f32)).collect()
 }
 
 /// Scores of scaled rows on all threads; the same bits whatever their number.

@@ -42,6 +42,10 @@ pub enum Error {
     #[error(transparent)]
     Train(#[from] mpu_train::Error),
 
+    /// A table that cannot be shown.
+    #[error(transparent)]
+    Report(#[from] mpu_report::Error),
+
     /// A file or text that cannot be read or written.
     #[error(transparent)]
     Text(Box<dyn StdError + Send + Sync>),

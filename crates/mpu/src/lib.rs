@@ -61,19 +61,25 @@
 mod classifier;
 mod config;
 mod costs;
+mod data_check;
 mod error;
+pub mod export;
 pub mod files;
 mod fit;
 mod folder;
+pub mod judge;
 mod params;
 mod predictions;
 mod prepared;
 mod prior_estimate;
+mod prior_summary;
 mod rows;
+pub mod run_report;
 
 pub use classifier::Classifier;
 pub use config::{Auto, BenchmarkData, ModelConfig, RunConfig, SweepConfig, is_about_a_table};
 pub use costs::NamedCosts;
+pub use data_check::{HeldOutCheck, describe_check};
 pub use error::{Error, Result};
 pub use fit::Trained;
 pub use folder::{
@@ -83,6 +89,7 @@ pub use params::ClassifierParams;
 pub use predictions::{Place, Predictions, Rule};
 pub use prepared::{DataFacts, NEGATIVE, Prepared, Probabilities, Watcher, dataset};
 pub use prior_estimate::{detector_margins, estimate_priors};
+pub use prior_summary::{prior_chart, prior_interval, prior_sentence, prior_warnings};
 pub use rows::{MIN_STEPS, TableConfig, TableData, TablePriors, TableRows};
 
 pub use mpu_data as data;

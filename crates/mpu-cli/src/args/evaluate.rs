@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use mpu_data::table::{EncodeOptions, ExtraColumns, InputFormat, TableInput};
+use mpu::judge::RowsOptions;
+use mpu_data::table::InputFormat;
 
 use super::{Report, slug_parser};
 
@@ -52,14 +53,13 @@ pub(crate) struct RowsArgs {
 }
 
 impl RowsArgs {
-    /// How the table is encoded for the model; columns it does not know are passed over.
-    pub(crate) fn encoding(&self) -> EncodeOptions {
-        EncodeOptions {
-            format: self.input_format,
+    /// How the rows are read.
+    pub(crate) fn options(&self) -> RowsOptions {
+        RowsOptions {
             label_column: self.label_column.clone(),
-            extra_columns: ExtraColumns::Ignore,
-            labels: self.labels.as_ref().map(TableInput::file),
-            ..EncodeOptions::default()
+            input_format: self.input_format,
+            unlabeled_marker: self.unlabeled_marker.clone(),
+            labels: self.labels.clone(),
         }
     }
 }

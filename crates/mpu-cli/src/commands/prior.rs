@@ -5,12 +5,10 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use mpu_data::Seed;
-use mpu_prior::report::Note;
 use mpu_prior::{
-    BootstrapOptions, ClassReport, EstimateOptions, EstimatorKind, Group, Margins, PriorReport,
-    Rows,
+    BootstrapOptions, ClassReport, EstimateOptions, Group, Margins, PriorReport, Rows,
 };
-use mpu_report::figures::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
+use mpu_report::figures::PriorEstimates;
 use mpu_report::{Align, Format, Table};
 use serde::Serialize;
 
@@ -19,11 +17,8 @@ use crate::commands::Answer;
 use crate::console::{Detectors, Downloads};
 use mpu::Prepared;
 use mpu::RunConfig;
-use mpu::TableRows;
 use mpu::files;
-
-/// Estimates this far apart are told.
-const APART: f64 = 0.05;
+use mpu::{TableRows, prior_chart, prior_interval, prior_warnings};
 
 /// What the command found, as it is written in JSON.
 #[derive(Serialize)]
@@ -56,7 +51,7 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
             .with_context(|| format!("the estimator {kind}"))
     });
     let estimates = estimates.collect::<anyhow::Result<Vec<_>>>()?;
-    let warnings = warnings(&estimates, &classes);
+    let warnings = prior_warnings(&estimates, &classes);
     let found = Found {
         classes,
         truth,
@@ -107,48 +102,6 @@ fn margins(args: &Prior) -> anyhow::Result<(Margins, Vec<String>, Option<Vec<f64
     ))
 }
 
-/// What a reader of estimates must know, each thing once.
-pub(crate) fn warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for report in estimates {
-        for (class, name) in report.classes.iter().zip(classes) {
-            for note in &class.notes {
-                // Bounds and counts do not depend on the estimator: they are told once.
-                let told = format!("class {name}: {note}");
-                if matches!(note, Note::AboveUpper { .. }) {
-                    warnings.push(format!("{}, {told}", report.estimator));
-                } else if !warnings.contains(&told) {
-                    warnings.push(told);
-                }
-            }
-        }
-        if report.failed_replicates > 0 {
-            warnings.push(format!(
-                "{}: {} replicates of the bootstrap could not be computed",
-                report.estimator, report.failed_replicates
-            ));
-        }
-    }
-    for (class, name) in classes.iter().enumerate() {
-        let of = |report: &PriorReport| (report.classes[class].estimate, report.estimator);
-        let (mut low, mut high) = match estimates.first() {
-            Some(first) => (of(first), of(first)),
-            None => continue,
-        };
-        for found in estimates.iter().map(of) {
-            low = if found.0 < low.0 { found } else { low };
-            high = if found.0 > high.0 { found } else { high };
-        }
-        if high.0 - low.0 > APART {
-            warnings.push(format!(
-                "class {name}: the estimators disagree, from {:.3} ({}) to {:.3} ({})",
-                low.0, low.1, high.0, high.1
-            ));
-        }
-    }
-    warnings
-}
-
 impl Found {
     fn describe(&self, format: Format) -> anyhow::Result<String> {
         let mut text = String::new();
@@ -197,7 +150,7 @@ impl Found {
                 format!("{:.3}", class.lower_if_acceptance_below_alpha),
                 format!("{:.3}", class.upper),
                 format!("{:.3}", class.estimate),
-                interval(class),
+                prior_interval(class),
                 if class.detectable { "yes" } else { "no" }.to_owned(),
             ];
             row.extend(truth.map(|truth| format!("{truth:.3}")));
@@ -222,7 +175,7 @@ impl Found {
             row.extend(self.truth.as_ref().map(|t| format!("{:.3}", t[index])));
             for report in &self.estimates {
                 let class = &report.classes[index];
-                row.push(format!("{:.3} {}", class.estimate, interval(class)));
+                row.push(format!("{:.3} {}", class.estimate, prior_interval(class)));
             }
             table.push(row);
         }
@@ -233,7 +186,7 @@ impl Found {
         let Some(first) = self.estimates.first() else {
             return PriorEstimates::default();
         };
-        chart(
+        prior_chart(
             &self.estimates.iter().collect::<Vec<_>>(),
             &self.classes,
             first,
@@ -242,46 +195,6 @@ impl Found {
             1.0 - delta,
         )
     }
-}
-
-/// Estimates as a figure: bounds of the first report, intervals of all.
-pub(crate) fn chart(
-    reports: &[&PriorReport],
-    classes: &[String],
-    bounds: &PriorReport,
-    truth: Option<&[f64]>,
-    used: Option<&[f64]>,
-    confidence: f64,
-) -> PriorEstimates {
-    let class = |(class, name): (&ClassReport, &String)| PriorClass {
-        class: name.clone(),
-        lower: Some(class.lower_if_acceptance_below_alpha),
-        upper: Some(class.upper),
-        used: used.map(|used| used[class.class]),
-        truth: truth.map(|truth| truth[class.class]),
-    };
-    let estimator = |report: &&PriorReport| EstimatorPriors {
-        estimator: report.estimator.to_string(),
-        estimates: report
-            .classes
-            .iter()
-            .map(|class| {
-                Some(PriorEstimate {
-                    value: class.estimate,
-                    interval: Some((class.interval.low, class.interval.high)),
-                })
-            })
-            .collect(),
-    };
-    PriorEstimates {
-        classes: bounds.classes.iter().zip(classes).map(class).collect(),
-        estimators: reports.iter().map(estimator).collect(),
-        confidence: Some(confidence),
-    }
-}
-
-fn interval(class: &ClassReport) -> String {
-    format!("[{:.3}, {:.3}]", class.interval.low, class.interval.high)
 }
 
 /// The interval as a line of text: `[--o--]`, with `x` for the truth.
@@ -373,16 +286,4 @@ fn write_scores(path: &Path, margins: &Margins, classes: &[String]) -> anyhow::R
     }
     let bytes = writer.into_inner().context("writing margins")?;
     Ok(files::write_atomic(path, &bytes)?)
-}
-
-/// Says at training time what was estimated.
-pub(crate) fn told(report: &PriorReport, names: &[String]) -> String {
-    let each = report.classes.iter().zip(names);
-    let each =
-        each.map(|(class, name)| format!("{name} {:.3} {}", class.estimate, interval(class)));
-    let kind: EstimatorKind = report.estimator;
-    format!(
-        "estimated priors ({kind}): {}",
-        each.collect::<Vec<_>>().join(", ")
-    )
 }

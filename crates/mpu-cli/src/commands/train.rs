@@ -49,12 +49,11 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
             read_costs(args, &mut rows.config, &names)?;
             let prepared = rows.prepare(&mut detectors)?;
             if let Some(report) = &prepared.facts.estimated {
-                let told = crate::commands::prior::told(report, &rows.table.class_names);
+                let told = mpu::prior_sentence(report, &rows.table.class_names);
                 tracing::warn!("{told}");
-                for warning in crate::commands::prior::warnings(
-                    std::slice::from_ref(report),
-                    &rows.table.class_names,
-                ) {
+                for warning in
+                    mpu::prior_warnings(std::slice::from_ref(report), &rows.table.class_names)
+                {
                     tracing::warn!("{warning}");
                 }
             }

@@ -1,27 +1,27 @@
-//! `mpu-cli evaluate`: how good a model is, by true labels or without them.
+//! How good a classifier is, by true labels or without them.
 
-pub(crate) mod by_pu;
-pub(crate) mod by_truth;
+mod by_pu;
+mod by_truth;
 mod noticed;
-pub(crate) mod rows;
-pub(crate) mod tables;
+mod rows;
+mod tables;
 
-use anyhow::Context as _;
-use mpu_report::Format;
 use mpu_report::run_report::Basis;
 use serde::Serialize;
 
-use self::by_pu::ByPu;
-use self::by_truth::ByTruth;
-use self::rows::{Known, Scored};
-use crate::args::evaluate::Evaluate;
-use crate::commands::Answer;
-use mpu::Classifier;
+use crate::classifier::Classifier;
+use crate::error::{Context as _, Result};
+
+pub use by_pu::{ByPu, RiskFigures};
+pub use by_truth::{ByTruth, ClassFigures};
+pub use noticed::Noticed;
+pub use rows::{Known, RowsOptions, ScoredRows, held_out, of_file, test_rows};
+pub(crate) use tables::{estimate, percent};
 
 /// What was found, as it is written in JSON.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Judgement {
+pub struct Judgement {
     model: String,
     /// What the figures were measured with.
     basis: Basis,
@@ -38,22 +38,9 @@ pub(crate) struct Judgement {
     warnings: Vec<String>,
 }
 
-pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Answer> {
-    let model = Classifier::load(&args.model)?;
-    let scored = match &args.rows.data {
-        Some(file) => rows::of_file(&model, file, &args.rows)?,
-        None => own_rows(&model)?,
-    };
-    let judgement = Judgement::new(&model, scored)?;
-    Ok(Answer::good(match args.report.format {
-        Format::Json => serde_json::to_string_pretty(&judgement)? + "\n",
-        format => judgement.describe(format)?,
-    }))
-}
-
 /// The rows that a run is judged by if no others are named: held-out ones, else its test rows.
-fn own_rows(model: &Classifier) -> anyhow::Result<Scored> {
-    if let Some(scored) = rows::held_out(model)? {
+pub fn own_rows(model: &Classifier) -> Result<ScoredRows> {
+    if let Some(scored) = rows::held_out(model) {
         return Ok(scored);
     }
     let path = model.title();
@@ -67,15 +54,15 @@ fn own_rows(model: &Classifier) -> anyhow::Result<Scored> {
 }
 
 impl Judgement {
-    pub(crate) fn new(model: &Classifier, scored: Scored) -> anyhow::Result<Self> {
+    /// Judges scored rows.
+    pub fn new(model: &Classifier, scored: ScoredRows) -> Result<Self> {
         let card = model.card();
         let names = &card.class_names;
         let (mut true_labels, mut pu_rows) = (None, None);
         let mut warnings = scored.noticed.warnings;
         let basis = match &scored.known {
             Known::Truths(truths) => {
-                let calibration = card.calibration.as_ref();
-                true_labels = Some(ByTruth::new(names, truths, &scored.scores, calibration)?);
+                true_labels = Some(ByTruth::new(model, truths, &scored.scores)?);
                 Basis::TrueLabels
             }
             Known::Pu(labels) => {

@@ -1,10 +1,5 @@
 //! `mpu-cli report`: one page about one run, or about several side by side.
 
-pub(crate) mod facts;
-mod fill;
-mod parts;
-mod thresholds;
-
 use std::path::{Path, PathBuf};
 
 use mpu_report::run_report::{self, RunReport};
@@ -14,8 +9,10 @@ use crate::commands::Answer;
 use crate::commands::export::replace;
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Answer> {
-    let runs = args.runs.iter().map(|run| fill::run(run, &args.rows));
-    let runs = runs.collect::<anyhow::Result<Vec<RunReport>>>()?;
+    let (data, options) = (args.rows.data.as_deref(), args.rows.options());
+    let runs = args.runs.iter();
+    let runs = runs.map(|run| mpu::run_report::of_folder(run, data, &options));
+    let runs = runs.collect::<mpu::Result<Vec<RunReport>>>()?;
     let text = match args.format {
         ReportFormat::Html => run_report::to_html(&runs),
         ReportFormat::Md => run_report::to_md(&runs),

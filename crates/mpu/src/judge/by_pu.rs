@@ -8,8 +8,10 @@ use mpu_risk::bounds::{Constants, SampleSizes, risk_upper_bound};
 use mpu_risk::{Correction, Estimator, Groups, Objective};
 use serde::Serialize;
 
+use crate::error::Result;
+
 use super::by_truth::mean;
-use mpu::Classifier;
+use crate::classifier::Classifier;
 
 /// One minus the level of the risk's bound.
 const DELTA: f64 = 0.05;
@@ -17,49 +19,52 @@ const DELTA: f64 = 0.05;
 /// The estimated risk of the model's scores.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct RiskFigures {
+pub struct RiskFigures {
     /// The estimator: unbiased, its negative part kept at 0 or above.
-    pub(crate) estimator: Objective,
-    pub(crate) loss: Loss,
-    pub(crate) value: f64,
+    pub estimator: Objective,
+    /// With this loss.
+    pub loss: Loss,
+    /// The estimate.
+    pub value: f64,
     /// Before the correction; below `value` if that was active.
-    pub(crate) raw: f64,
+    pub raw: f64,
     /// The risk is at most this with probability `1 - delta`.
-    pub(crate) upper: Option<f64>,
-    pub(crate) delta: f64,
+    pub upper: Option<f64>,
+    /// One minus the level of the bound.
+    pub delta: f64,
     /// Which bound it is, or why there is none.
-    pub(crate) bound: String,
+    pub bound: String,
 }
 
 /// Figures that need no true negative.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct ByPu {
+pub struct ByPu {
     /// What must hold for the figures to mean what they say.
-    pub(crate) assumptions: Vec<String>,
-    pub(crate) priors: Priors,
-    pub(crate) judgement: PuJudgement,
+    pub assumptions: Vec<String>,
+    /// The class priors it rests on.
+    pub priors: Priors,
+    /// Rates with intervals.
+    pub judgement: PuJudgement,
     /// By class, the negative one last.
-    pub(crate) auc: Vec<Option<Estimate>>,
+    pub auc: Vec<Option<Estimate>>,
     /// The mean over classes that have one.
-    pub(crate) macro_auc: Option<f64>,
-    pub(crate) risk: RiskFigures,
+    pub macro_auc: Option<f64>,
+    /// The estimated risk.
+    pub risk: RiskFigures,
     /// The same judgement under other priors; the model and its answers stay as they are.
-    pub(crate) sensitivity: Vec<Sensitivity>,
+    pub sensitivity: Vec<Sensitivity>,
     /// What makes the figures doubtful.
     #[serde(skip)]
-    pub(crate) doubts: Vec<String>,
+    pub doubts: Vec<String>,
 }
 
 impl ByPu {
-    pub(crate) fn new(
-        model: &Classifier,
-        labels: &[MpuLabel],
-        scores: &[f32],
-    ) -> anyhow::Result<Self> {
+    /// Judges the model's answers to labelled rows and a pool.
+    pub fn new(model: &Classifier, labels: &[MpuLabel], scores: &[f32]) -> Result<Self> {
         let card = model.card();
         let priors = &card.priors;
-        let given = mpu_eval::top_classes(scores, priors.classes().get());
+        let given = model.answers_to(scores)?;
         let judgement = PuJudgement::new(priors, labels, &given)?;
         let auc = match &card.calibration {
             Some(c) => pu_auc(priors, labels, &c.probabilities(scores)?)?,
@@ -123,12 +128,7 @@ fn doubts(judgement: &PuJudgement, names: &[String]) -> Vec<String> {
 ///
 /// One row of a class moves `π_i (μ_i - ν_i)` by at most `4π_i C_ℓ/n_i` and one of the pool `μ_u` by at most
 /// `2C_ℓ/n_u`, as in the paper's risk: the deviation of Theorem 4 holds for this one as well.
-fn risk(
-    loss: &Loss,
-    priors: &Priors,
-    labels: &[MpuLabel],
-    scores: &[f32],
-) -> anyhow::Result<RiskFigures> {
+fn risk(loss: &Loss, priors: &Priors, labels: &[MpuLabel], scores: &[f32]) -> Result<RiskFigures> {
     let objective = Objective::CsmpuExact(Correction::Nn);
     let groups = Groups::new(priors.classes(), labels)?;
     let scores: Vec<f64> = scores.iter().map(|&f| f64::from(f)).collect();

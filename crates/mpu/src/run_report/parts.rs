@@ -9,15 +9,18 @@ use mpu_report::run_report::{Basis, ClassScore, DataCheck, Part, Score, ScoreKin
 use mpu_train::EpochMetrics;
 
 use super::fill::{Measured, NO_PU, sentence};
-use crate::commands::evaluate::by_truth::ClassFigures;
-use crate::commands::{check, prior};
-use mpu::{Classifier, RunSummary};
+use crate::classifier::Classifier;
+use crate::data_check::describe_check;
+use crate::error::Result;
+use crate::folder::RunSummary;
+use crate::judge::ClassFigures;
+use crate::prior_summary::prior_chart;
 
 fn share(name: &str, basis: Basis, value: f64) -> Score {
     Score::new(name, ScoreKind::Share, basis, value)
 }
 
-pub(super) fn scores(summary: &RunSummary, measured: &Measured) -> Vec<Score> {
+pub(crate) fn scores(summary: &RunSummary, measured: &Measured) -> Vec<Score> {
     let mut scores = Vec::new();
     let last = &summary.last;
     let by_truth = |name: &str, value: f64| share(name, Basis::TrueLabels, value);
@@ -75,7 +78,7 @@ pub(super) fn scores(summary: &RunSummary, measured: &Measured) -> Vec<Score> {
     scores
 }
 
-pub(super) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<ClassScore>> {
+pub(crate) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<ClassScore>> {
     if let Some((_, found)) = &measured.truth {
         let score = |class: &ClassFigures| ClassScore {
             class: class.class.clone(),
@@ -92,7 +95,7 @@ pub(super) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<Cl
     Part::Given(ClassScore::estimated(names, &found.judgement))
 }
 
-pub(super) fn curves(model: &Classifier, summary: &RunSummary) -> anyhow::Result<Part<RunCurves>> {
+pub(crate) fn curves(model: &Classifier, summary: &RunSummary) -> Result<Part<RunCurves>> {
     let history = model.history();
     if history.is_empty() {
         return Ok(Part::missing("the run's folder has no metrics.csv"));
@@ -117,7 +120,7 @@ pub(super) fn curves(model: &Classifier, summary: &RunSummary) -> anyhow::Result
     }))
 }
 
-pub(super) fn reliability(names: &[String], measured: &Measured) -> Part<Reliability> {
+pub(crate) fn reliability(names: &[String], measured: &Measured) -> Part<Reliability> {
     let Some((scored, found)) = &measured.truth else {
         return Part::missing(&measured.no_truth);
     };
@@ -129,7 +132,7 @@ pub(super) fn reliability(names: &[String], measured: &Measured) -> Part<Reliabi
     Part::Given(Reliability::new(&scored.rows, names, reliability))
 }
 
-pub(super) fn priors(model: &Classifier) -> PriorEstimates {
+pub(crate) fn priors(model: &Classifier) -> PriorEstimates {
     let card = model.card();
     let used = card.priors.as_slice();
     let negative = PriorClass {
@@ -152,7 +155,7 @@ pub(super) fn priors(model: &Classifier) -> PriorEstimates {
     };
     let observed = &card.class_names[..report.classes.len().min(card.class_names.len())];
     let confidence = 1.0 - report.delta;
-    let mut chart = prior::chart(&[report], observed, report, None, Some(used), confidence);
+    let mut chart = prior_chart(&[report], observed, report, None, Some(used), confidence);
     for (shown, class) in chart.classes.iter_mut().zip(&report.classes) {
         // A lower bound above the upper one rests on an assumption that does not hold.
         if class.lower_if_acceptance_below_alpha > class.upper {
@@ -163,11 +166,11 @@ pub(super) fn priors(model: &Classifier) -> PriorEstimates {
     chart
 }
 
-pub(super) fn data_check(model: &Classifier) -> anyhow::Result<Part<DataCheck>> {
+pub(crate) fn data_check(model: &Classifier) -> Result<Part<DataCheck>> {
     let Some(check) = &model.card().check else {
         return Ok(Part::missing("the run used a benchmark, not your own data"));
     };
-    let text = check::describe(check, None, Format::Table)?;
+    let text = describe_check(check, None, Format::Table)?;
     // What is warned of is told as findings.
     let lines: Vec<&str> = text
         .lines()

@@ -3,8 +3,11 @@
 use mpu_data::ClassCount;
 use mpu_eval::margins::Margins;
 use mpu_eval::reliability::Reliability;
-use mpu_eval::{Calibration, Confusion, auc};
+use mpu_eval::{Confusion, auc};
 use serde::Serialize;
+
+use crate::classifier::Classifier;
+use crate::error::Result;
 
 /// Bins of a reliability diagram.
 const BINS: usize = 10;
@@ -12,50 +15,61 @@ const BINS: usize = 10;
 /// The figures of one class.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct ClassFigures {
-    pub(crate) class: String,
+pub struct ClassFigures {
+    /// Its name.
+    pub class: String,
     /// Rows of the class.
-    pub(crate) rows: u64,
-    pub(crate) precision: f64,
-    pub(crate) recall: f64,
-    pub(crate) f1: f64,
+    pub rows: u64,
+    /// Right among the rows answered so.
+    pub precision: f64,
+    /// Right among the rows of the class.
+    pub recall: f64,
+    /// Harmonic mean of both.
+    pub f1: f64,
     /// None if the class has no rows or all of them.
-    pub(crate) auc: Option<f64>,
+    pub auc: Option<f64>,
 }
 
 /// Figures that need the true class of every row.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct ByTruth {
-    pub(crate) n_rows: u64,
-    pub(crate) accuracy: f64,
-    pub(crate) macro_precision: f64,
-    pub(crate) macro_recall: f64,
-    pub(crate) macro_f1: f64,
+pub struct ByTruth {
+    /// Rows in all.
+    pub n_rows: u64,
+    /// Share of right answers.
+    pub accuracy: f64,
+    /// Mean cost of an answer, for a model with costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_cost: Option<f64>,
+    /// Mean over classes.
+    pub macro_precision: f64,
+    /// Mean over classes.
+    pub macro_recall: f64,
+    /// Mean over classes.
+    pub macro_f1: f64,
     /// The mean over classes that have one.
-    pub(crate) macro_auc: Option<f64>,
+    pub macro_auc: Option<f64>,
     /// What AUC ranks rows by: `probabilities` or `scores`.
-    pub(crate) auc_by: &'static str,
-    pub(crate) classes: Vec<ClassFigures>,
+    pub auc_by: &'static str,
+    /// By class.
+    pub classes: Vec<ClassFigures>,
     /// Rows by true class (outer) and answer (inner).
-    pub(crate) confusion: Vec<Vec<u64>>,
-    pub(crate) margins: Margins,
+    pub confusion: Vec<Vec<u64>>,
+    /// How clear answers are.
+    pub margins: Margins,
     /// The mean margin of the true class, by true class (outer) and answer (inner): below 0 where it loses.
-    pub(crate) true_margins: Vec<Vec<Option<f64>>>,
+    pub true_margins: Vec<Vec<Option<f64>>>,
     /// Whether probabilities mean what they say; none for a model without them.
-    pub(crate) reliability: Option<Reliability>,
+    pub reliability: Option<Reliability>,
 }
 
 impl ByTruth {
-    pub(crate) fn new(
-        names: &[String],
-        truths: &[usize],
-        scores: &[f32],
-        calibration: Option<&Calibration>,
-    ) -> anyhow::Result<Self> {
-        let classes = ClassCount::new(names.len())?;
+    /// Judges the model's answers to rows whose true classes are known.
+    pub fn new(model: &Classifier, truths: &[usize], scores: &[f32]) -> Result<Self> {
+        let (names, classes) = (&model.card().class_names, model.classes());
+        let calibration = model.card().calibration.as_ref();
         let k = classes.get();
-        let given = mpu_eval::top_classes(scores, k);
+        let given = model.answers_to(scores)?;
         let confusion = Confusion::new(classes, truths, &given)?;
         let probabilities = calibration.map(|c| c.probabilities(scores)).transpose()?;
         let (areas, auc_by) = match &probabilities {
@@ -81,6 +95,12 @@ impl ByTruth {
         Ok(Self {
             n_rows: confusion.n_rows(),
             accuracy: confusion.accuracy(),
+            mean_cost: model
+                .card()
+                .costs
+                .as_ref()
+                .map(|c| confusion.mean_cost(c))
+                .transpose()?,
             macro_precision: rates.precision,
             macro_recall: rates.recall,
             macro_f1: rates.f1,
@@ -100,7 +120,7 @@ fn true_margins(
     truths: &[usize],
     given: &[usize],
     scores: &[f32],
-) -> anyhow::Result<Vec<Vec<Option<f64>>>> {
+) -> Result<Vec<Vec<Option<f64>>>> {
     let k = classes.get();
     let mut margins = vec![vec![None; k]; k];
     for answer in 0..k {

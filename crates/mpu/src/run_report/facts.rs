@@ -4,10 +4,11 @@ use mpu_data::table::{ColumnKind, FeatureSchema};
 use mpu_models::ModelSpec;
 use mpu_report::run_report::Fact;
 
-use mpu::{Classifier, ModelCard, RunSummary};
+use crate::classifier::Classifier;
+use crate::folder::{ModelCard, RunSummary};
 
 /// Data, method, priors, epochs, seed, time.
-pub(super) fn of_run(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
+pub(crate) fn of_run(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
     let card = model.card();
     let mut facts = vec![
         Fact::new("data", data(card)),
@@ -27,7 +28,7 @@ pub(super) fn of_run(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
 }
 
 /// Network, inputs, classes, weights.
-pub(super) fn of_model(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
+pub(crate) fn of_model(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
     let card = model.card();
     let trainable = model.model().trainable().len();
     let calibration = match &card.calibration {

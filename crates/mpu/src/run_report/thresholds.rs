@@ -3,21 +3,22 @@
 use mpu_eval::abstain;
 use mpu_report::figures::Thresholds;
 
-use crate::commands::evaluate::rows::{Known, Scored};
-use mpu::Classifier;
+use crate::classifier::Classifier;
+use crate::error::Result;
+use crate::judge::{Known, ScoredRows};
 
 /// Steps of the threshold from 0 to 1.
 const STEPS: usize = 40;
 
 /// The curve over thresholds; none for a model without probabilities.
-pub(super) fn curve(model: &Classifier, scored: &Scored) -> anyhow::Result<Option<Thresholds>> {
+pub(crate) fn curve(model: &Classifier, scored: &ScoredRows) -> Result<Option<Thresholds>> {
     let card = model.card();
     let Some(calibration) = &card.calibration else {
         return Ok(None);
     };
     let classes = card.priors.classes();
     let p = calibration.probabilities(&scored.scores)?;
-    let given = mpu_eval::top_classes(&scored.scores, classes.get());
+    let given = model.answers_to(&scored.scores)?;
     let (points, estimated) = match &scored.known {
         Known::Truths(truths) => (abstain::by_truth(classes, truths, &given, &p, STEPS)?, ""),
         Known::Pu(labels) => (

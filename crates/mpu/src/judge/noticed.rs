@@ -4,27 +4,29 @@ use mpu_data::Features;
 use mpu_data::table::{EncodeReport, FeatureSchema};
 use mpu_eval::training_range::MARGIN;
 
-use mpu::Classifier;
+use crate::error::Result;
+
+use crate::classifier::Classifier;
 
 /// The share of rows outside the training range that is no reason to worry.
 const FEW_OUTSIDE: f64 = 0.01;
 
 /// What was noticed on the way.
-#[derive(Default)]
-pub(crate) struct Noticed {
+#[derive(Debug, Clone, Default)]
+pub struct Noticed {
     /// What should be known.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// What makes the judgement doubtful.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// What a reader should know of rows that a model did not see in training.
-pub(super) fn notice(
+pub(crate) fn notice(
     model: &Classifier,
     schema: &FeatureSchema,
     features: &Features,
     report: &EncodeReport,
-) -> anyhow::Result<Noticed> {
+) -> Result<Noticed> {
     let mut noticed = Noticed::default();
     for unseen in &report.unseen {
         let examples: Vec<&str> = unseen.examples.keys().map(String::as_str).collect();

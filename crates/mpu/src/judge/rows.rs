@@ -1,64 +1,93 @@
 //! The rows that a model is judged by, with its scores and what is known of each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use mpu_data::source::progress::Quiet;
 use mpu_data::source::resolve::{Locations, Network};
-use mpu_data::table::{ColumnKind, EncodeOptions};
 use mpu_data::table::{
-    FeatureSchema, HeldOut, InputColumn, LabelConvention, LabelError, Missing, TableError,
-    TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
+    ColumnKind, EncodeOptions, ExtraColumns, FeatureSchema, HeldOut, InputColumn, InputFormat,
+    LabelConvention, LabelError, Missing, TableError, TableInput, TableOptions, UnlabeledMarker,
+    read_held_out, read_table,
 };
 use mpu_data::{MpuLabel, Split};
 use mpu_train::{Judged, Problem};
 
 use super::noticed::{Noticed, notice};
-use crate::args::evaluate::RowsArgs;
-use crate::console::Downloads;
-use mpu::Classifier;
-use mpu::{RunConfig, TableConfig};
+use crate::classifier::Classifier;
+use crate::config::{RunConfig, is_about_a_table};
+use crate::error::{Context as _, Result, ensure};
+use crate::prepared::dataset;
+use crate::rows::TableConfig;
+
+/// How rows to judge by are read.
+#[derive(Debug, Clone, Default)]
+pub struct RowsOptions {
+    /// The column with the labels; that of the training data if not given.
+    pub label_column: Option<String>,
+    /// The format; by the file's name if not given.
+    pub input_format: Option<InputFormat>,
+    /// How unlabelled rows are marked, apart from a blank; as in the training data if not given.
+    pub unlabeled_marker: Vec<String>,
+    /// The labels of an .npy array, as an array of their own.
+    pub labels: Option<PathBuf>,
+}
+
+impl RowsOptions {
+    /// How the table is encoded for the model; columns it does not know are passed over.
+    fn encoding(&self) -> EncodeOptions {
+        EncodeOptions {
+            format: self.input_format,
+            label_column: self.label_column.clone(),
+            extra_columns: ExtraColumns::Ignore,
+            labels: self.labels.as_ref().map(TableInput::file),
+            ..EncodeOptions::default()
+        }
+    }
+}
 
 /// What is known of the rows.
-pub(crate) enum Known {
+#[derive(Debug, Clone)]
+pub enum Known {
     /// The true class of each.
     Truths(Vec<usize>),
     /// Which are labelled, and with what; the others are of the pool.
     Pu(Vec<MpuLabel>),
 }
 
-/// Rows with their scores.
-pub(crate) struct Scored {
+/// Rows with the scores and answers of a classifier.
+#[derive(Debug, Clone)]
+pub struct ScoredRows {
     /// Which rows they are, as it is told.
-    pub(crate) rows: String,
+    pub rows: String,
     /// `k` scores a row.
-    pub(crate) scores: Vec<f32>,
-    pub(crate) known: Known,
-    pub(crate) noticed: Noticed,
+    pub scores: Vec<f32>,
+    /// What is known of them.
+    pub known: Known,
+    /// What a reader should know of them.
+    pub noticed: Noticed,
 }
 
 /// The rows that were held out of training, if the run kept any.
-pub(crate) fn held_out(model: &Classifier) -> anyhow::Result<Option<Scored>> {
-    let Some(held) = model.held_out() else {
-        return Ok(None);
-    };
+pub fn held_out(model: &Classifier) -> Option<ScoredRows> {
+    let held = model.held_out()?;
     let pool = held.labels.iter().filter(|l| **l == MpuLabel::Unlabeled);
     let pool = pool.count();
     let labeled = held.labels.len() - pool;
-    Ok(Some(Scored {
+    Some(ScoredRows {
         rows: format!("{labeled} labelled and {pool} unlabelled rows held out of training"),
         scores: held.scores.clone(),
         known: Known::Pu(held.labels.clone()),
         noticed: Noticed::default(),
-    }))
+    })
 }
 
 /// The test rows of the run, with true labels; none if it has none.
-pub(crate) fn test_rows(model: &Classifier) -> anyhow::Result<Option<Scored>> {
+pub fn test_rows(model: &Classifier) -> Result<Option<ScoredRows>> {
     let folder = model
         .folder()
         .context("the model was not loaded from the folder of a run")?;
     let config = folder.join("config.toml");
-    if mpu::is_about_a_table(Some(&config))? {
+    if is_about_a_table(Some(&config))? {
         let config = TableConfig::read(Some(&config), &[])?;
         let Some(test) = &config.data.test else {
             return Ok(None);
@@ -70,13 +99,13 @@ pub(crate) fn test_rows(model: &Classifier) -> anyhow::Result<Option<Scored>> {
     // A judgement never downloads.
     let mut locations = Locations::from_env();
     locations.network = Network::Offline;
-    let data = mpu::dataset(&config, &locations, &Downloads::default())?;
+    let data = dataset(&config, &locations, &Quiet)?;
     let split = Split::of(&data, &config.split_spec())?;
     let (problem, _) = Problem::of(&data, &split, config.data.scaling.unwrap_or_default())?;
     let Some(Judged { features, classes }) = problem.test() else {
         return Ok(None);
     };
-    Ok(Some(Scored {
+    Ok(Some(ScoredRows {
         rows: format!("{} test rows of {}", classes.len(), model.card().dataset),
         scores: model.scaled_scores(features)?,
         known: Known::Truths(classes.clone()),
@@ -85,21 +114,21 @@ pub(crate) fn test_rows(model: &Classifier) -> anyhow::Result<Option<Scored>> {
 }
 
 /// The rows of a file: with true labels, with some labels, or with none.
-pub(crate) fn of_file(model: &Classifier, file: &Path, args: &RowsArgs) -> anyhow::Result<Scored> {
+pub fn of_file(model: &Classifier, file: &Path, options: &RowsOptions) -> Result<ScoredRows> {
     let schema = schema(model)?;
     let names = observed(model);
-    let marks = marks(model, args);
-    let encoding = args.encoding();
+    let marks = marks(model, options);
+    let encoding = options.encoding();
     match read_held_out(TableInput::file(file), schema, names, &encoding) {
         Ok(held) if held.negative_names.keys().any(|n| is_mark(&marks, n)) => {
-            partly_labeled(model, schema, file, args, marks)
+            partly_labeled(model, schema, file, options, marks)
         }
         Ok(held) => judged(model, schema, file, held),
         Err(TableError::Label(LabelError::BlankLabel { .. })) => {
-            partly_labeled(model, schema, file, args, marks)
+            partly_labeled(model, schema, file, options, marks)
         }
         Err(TableError::UnknownColumn { role, .. })
-            if role == "label column" && args.label_column.is_none() =>
+            if role == "label column" && options.label_column.is_none() =>
         {
             pool_only(model, schema, file, &encoding)
         }
@@ -117,7 +146,7 @@ fn name(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn schema(model: &Classifier) -> anyhow::Result<&FeatureSchema> {
+fn schema(model: &Classifier) -> Result<&FeatureSchema> {
     model.card().schema.as_ref().with_context(|| {
         format!(
             "{} was trained on the benchmark {}, so it does not know which columns of a table are its inputs\nhint: leave out --data: the run's own test rows are used",
@@ -134,14 +163,14 @@ fn observed(model: &Classifier) -> &[String] {
 }
 
 /// How unlabelled rows are marked: as asked, or as in training.
-fn marks(model: &Classifier, args: &RowsArgs) -> Vec<UnlabeledMarker> {
+fn marks(model: &Classifier, options: &RowsOptions) -> Vec<UnlabeledMarker> {
     let mut marks = vec![UnlabeledMarker::Blank];
-    if args.unlabeled_marker.is_empty() {
+    if options.unlabeled_marker.is_empty() {
         let words = ["unlabeled", "unlabelled"].map(|word| UnlabeledMarker::Word(word.to_owned()));
         let trained = model.card().check.iter().flat_map(|c| &c.labels.markers);
         marks.extend(trained.map(|count| count.marker.clone()).chain(words));
     } else {
-        let given = args.unlabeled_marker.iter();
+        let given = options.unlabeled_marker.iter();
         marks.extend(given.map(|mark| UnlabeledMarker::parse(mark)));
     }
     marks
@@ -162,7 +191,7 @@ fn of_held_out(
     schema: &FeatureSchema,
     file: &Path,
     encoding: &EncodeOptions,
-) -> anyhow::Result<Scored> {
+) -> Result<ScoredRows> {
     let held = read_held_out(TableInput::file(file), schema, observed(model), encoding)?;
     judged(model, schema, file, held)
 }
@@ -173,7 +202,7 @@ fn judged(
     schema: &FeatureSchema,
     file: &Path,
     held: HeldOut,
-) -> anyhow::Result<Scored> {
+) -> Result<ScoredRows> {
     let mut noticed = notice(model, schema, &held.features, &held.report)?;
     if !held.negative_names.is_empty() {
         let names = held.negative_names.iter();
@@ -189,7 +218,7 @@ fn judged(
             held.absent.join(", ")
         ));
     }
-    Ok(Scored {
+    Ok(ScoredRows {
         rows: format!("{} rows of {}", held.classes.len(), name(file)),
         scores: model.scores(&held.features)?,
         known: Known::Truths(held.classes),
@@ -202,18 +231,18 @@ fn partly_labeled(
     model: &Classifier,
     schema: &FeatureSchema,
     file: &Path,
-    args: &RowsArgs,
+    options: &RowsOptions,
     marks: Vec<UnlabeledMarker>,
-) -> anyhow::Result<Scored> {
-    let encoding = args.encoding();
+) -> Result<ScoredRows> {
+    let encoding = options.encoding();
     let encoded = schema.encode(TableInput::file(file), &encoding)?;
     let is_categorical =
         |column: &&InputColumn| matches!(column.kind, ColumnKind::Categorical { .. });
     let categorical = schema.columns().iter().filter(is_categorical);
-    let label_column = args.label_column.as_deref().or(schema.label_column());
+    let label_column = options.label_column.as_deref().or(schema.label_column());
     let no_features = encoded.report.ignored.iter().chain(schema.excluded());
-    let mut options = TableOptions {
-        format: args.input_format,
+    let mut understood = TableOptions {
+        format: options.input_format,
         label_column: label_column.map(str::to_owned),
         id_column: schema.id_column().map(str::to_owned),
         exclude: no_features.cloned().collect(),
@@ -224,18 +253,20 @@ fn partly_labeled(
         ..TableOptions::default()
     };
     let table = loop {
-        match read_table(TableInput::file(file), &options) {
+        match read_table(TableInput::file(file), &understood) {
             Err(TableError::Label(LabelError::AllUnlabeled { .. })) => {
                 return pool_only(model, schema, file, &encoding);
             }
             // Columns that are no features need not be there.
-            Err(TableError::UnknownColumn { wanted, .. }) if options.exclude.contains(&wanted) => {
-                options.exclude.retain(|name| *name != wanted);
+            Err(TableError::UnknownColumn { wanted, .. })
+                if understood.exclude.contains(&wanted) =>
+            {
+                understood.exclude.retain(|name| *name != wanted);
             }
             Err(TableError::UnknownColumn { wanted, .. })
-                if options.id_column.as_ref() == Some(&wanted) =>
+                if understood.id_column.as_ref() == Some(&wanted) =>
             {
-                options.id_column = None;
+                understood.id_column = None;
             }
             table => break table?,
         }
@@ -255,8 +286,8 @@ fn partly_labeled(
             })
         }
     });
-    let labels = labels.collect::<anyhow::Result<Vec<_>>>()?;
-    anyhow::ensure!(
+    let labels = labels.collect::<Result<Vec<_>>>()?;
+    ensure!(
         encoded.features.n_rows() == labels.len(),
         "{} changed while it was read: {} rows, then {}",
         file.display(),
@@ -265,7 +296,7 @@ fn partly_labeled(
     );
     let n_labeled = labels.iter().filter(|l| **l != MpuLabel::Unlabeled).count();
     let pool = labels.len() - n_labeled;
-    Ok(Scored {
+    Ok(ScoredRows {
         rows: format!(
             "{n_labeled} labelled and {pool} unlabelled rows of {}",
             name(file)
@@ -282,7 +313,7 @@ fn pool_only(
     schema: &FeatureSchema,
     file: &Path,
     encoding: &EncodeOptions,
-) -> anyhow::Result<Scored> {
+) -> Result<ScoredRows> {
     let held = model.held_out().with_context(|| {
         format!(
             "{} has no label, and {} kept no rows to judge by\nhint: add the labels, or train with data.validation-share above 0",
@@ -305,7 +336,7 @@ fn pool_only(
         "{} has no labels: its rows are taken as a pool with the class shares of the training pool, and recall comes from labelled rows held out of training",
         file.display()
     ));
-    Ok(Scored {
+    Ok(ScoredRows {
         rows: format!(
             "{pool} unlabelled rows of {} and {} labelled rows held out of training",
             name(file),

@@ -8,10 +8,11 @@ use mpu_report::{Align, Format, Table};
 use super::Judgement;
 use super::by_pu::ByPu;
 use super::by_truth::ByTruth;
+use crate::error::Result;
 
 impl Judgement {
     /// For readers: tables, then what must be known of them.
-    pub(super) fn describe(&self, format: Format) -> anyhow::Result<String> {
+    pub fn describe(&self, format: Format) -> Result<String> {
         let mut text = String::new();
         let mut tables = Vec::new();
         if let Some(found) = &self.true_labels {
@@ -88,6 +89,9 @@ fn by_truth(found: &ByTruth, names: &[String]) -> Vec<Table> {
     ] {
         all.push([name.to_owned(), value]);
     }
+    if let Some(cost) = found.mean_cost {
+        all.push(["mean cost of an answer".to_owned(), format!("{cost:.4}")]);
+    }
 
     let mut classes = Table::new([
         ("class", Align::Left),
@@ -156,6 +160,9 @@ fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
         ("risk, upper bound of 95 %", number(found.risk.upper)),
     ] {
         all.push([name.to_owned(), value]);
+    }
+    if let Some(cost) = found.mean_cost {
+        all.push(["mean cost of an answer".to_owned(), format!("{cost:.4}")]);
     }
 
     let mut classes = Table::new([

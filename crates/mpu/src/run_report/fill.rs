@@ -2,65 +2,61 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
 use mpu_prior::report::Note;
 use mpu_report::figures::{Answers, PriorSensitivity};
 use mpu_report::run_report::{Fact, Part, RunReport};
 
 use super::{facts, parts, thresholds};
-use crate::args::evaluate::RowsArgs;
-use crate::commands::evaluate::by_pu::ByPu;
-use crate::commands::evaluate::by_truth::ByTruth;
-use crate::commands::evaluate::rows::{self, Known, Scored};
-use mpu::{Classifier, ModelCard, RunSummary};
+use crate::classifier::Classifier;
+use crate::error::{Context as _, Result, bail};
+use crate::folder::{ModelCard, RunSummary};
+use crate::judge::{self, ByPu, ByTruth, Known, RowsOptions, ScoredRows};
 
 /// Why parts that need true labels are not there.
 const NO_TRUTH: &str = "they need rows with true labels, which can be named with --data";
 
 /// Why parts that come from labelled and unlabelled rows are not there.
-pub(super) const NO_PU: &str = "the run kept no rows out of training (data.validation-share is 0)";
+pub(crate) const NO_PU: &str = "the run kept no rows out of training (data.validation-share is 0)";
 
 /// What the parts are measured on.
-pub(super) struct Measured {
-    pub(super) truth: Option<(Scored, ByTruth)>,
+pub(crate) struct Measured {
+    pub(crate) truth: Option<(ScoredRows, ByTruth)>,
     /// Why there is none.
-    pub(super) no_truth: String,
-    pub(super) pu: Option<(Scored, ByPu)>,
+    pub(crate) no_truth: String,
+    pub(crate) pu: Option<(ScoredRows, ByPu)>,
 }
 
 impl Measured {
-    fn of(model: &Classifier, args: &RowsArgs) -> anyhow::Result<Self> {
+    fn of(model: &Classifier, data: Option<&Path>, options: &RowsOptions) -> Result<Self> {
         let mut no_truth = NO_TRUTH.to_owned();
-        let (mut truth, mut pu) = (None, rows::held_out(model)?);
-        match &args.data {
+        let (mut truth, mut pu) = (None, judge::held_out(model));
+        match data {
             Some(file) => {
-                let scored = rows::of_file(model, file, args)?;
+                let scored = judge::of_file(model, file, options)?;
                 match scored.known {
                     Known::Truths(_) => truth = Some(scored),
                     Known::Pu(_) => pu = Some(scored),
                 }
             }
-            None => match rows::test_rows(model) {
+            None => match judge::test_rows(model) {
                 Ok(found) => truth = found,
                 Err(error) => {
-                    let error = format!("{error:#}");
+                    let error = error.to_string();
                     let first = error.lines().next().unwrap_or_default();
                     no_truth = format!("the run's test rows are not here ({first})");
                 }
             },
         }
-        let truth = truth.map(|scored| -> anyhow::Result<_> {
+        let truth = truth.map(|scored| -> Result<_> {
             let Known::Truths(truths) = &scored.known else {
-                anyhow::bail!("rows without true labels where they are needed");
+                bail!("rows without true labels where they are needed");
             };
-            let card = model.card();
-            let calibration = card.calibration.as_ref();
-            let found = ByTruth::new(&card.class_names, truths, &scored.scores, calibration)?;
+            let found = ByTruth::new(model, truths, &scored.scores)?;
             Ok((scored, found))
         });
-        let pu = pu.map(|scored| -> anyhow::Result<_> {
+        let pu = pu.map(|scored| -> Result<_> {
             let Known::Pu(labels) = &scored.known else {
-                anyhow::bail!("rows with true labels where they are not expected");
+                bail!("rows with true labels where they are not expected");
             };
             let found = ByPu::new(model, labels, &scored.scores)?;
             Ok((scored, found))
@@ -73,17 +69,19 @@ impl Measured {
     }
 
     /// All rows.
-    fn scored(&self) -> impl Iterator<Item = &Scored> {
+    fn scored(&self) -> impl Iterator<Item = &ScoredRows> {
         let truth = self.truth.iter().map(|(scored, _)| scored);
         truth.chain(self.pu.iter().map(|(scored, _)| scored))
     }
 }
 
 /// The report of one run.
-pub(super) fn run(path: &Path, args: &RowsArgs) -> anyhow::Result<RunReport> {
+///
+/// It is judged by the rows of `data`, if given, else by the rows that its run held out and tested on.
+pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Result<RunReport> {
     let model = Classifier::load(path)?;
     let summary = summary(&model)?;
-    let measured = Measured::of(&model, args)?;
+    let measured = Measured::of(&model, data, options)?;
     let card = model.card();
     let name = std::path::absolute(path)?;
     let name = name.file_name().unwrap_or_default().to_string_lossy();
@@ -124,7 +122,7 @@ pub(super) fn run(path: &Path, args: &RowsArgs) -> anyhow::Result<RunReport> {
     })
 }
 
-fn summary(model: &Classifier) -> anyhow::Result<&RunSummary> {
+fn summary(model: &Classifier) -> Result<&RunSummary> {
     model.summary().with_context(|| {
         let path = model.title();
         format!("the run is not finished\nhint: continue it with `mpu-cli train --resume {path}`")
@@ -191,7 +189,7 @@ fn facts(model: &Classifier, summary: &RunSummary, measured: &Measured) -> Vec<F
 }
 
 /// A phrase as a sentence.
-pub(super) fn sentence(phrase: &str) -> String {
+pub(crate) fn sentence(phrase: &str) -> String {
     let mut letters = phrase.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())

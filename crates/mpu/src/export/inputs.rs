@@ -8,7 +8,7 @@ use mpu_models::onnx::FEATURES;
 use mpu_report::{Align, Table};
 
 use super::card::{code, plain};
-use mpu::ModelCard;
+use crate::folder::ModelCard;
 
 /// Categories that are listed of one column; the names of all features are in the ONNX file.
 const MOST_CATEGORIES: usize = 30;
@@ -17,7 +17,7 @@ const MOST_CATEGORIES: usize = 30;
 const MOST_FEATURES: usize = 200;
 
 /// The inputs: shape, names and order, and how columns become features.
-pub(super) fn inputs(md: &mut String, card: &ModelCard) {
+pub(crate) fn inputs(md: &mut String, card: &ModelCard) {
     let width = card.shape.len();
     let _ = write!(
         md,

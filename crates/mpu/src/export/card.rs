@@ -9,17 +9,17 @@ use mpu_report::run_report::{self, RunReport};
 use mpu_report::{Align, Table};
 
 use super::inputs::inputs;
-use crate::commands::evaluate::by_pu::ByPu;
-use crate::commands::evaluate::rows::{self, Known};
-use crate::commands::evaluate::tables::{estimate, percent};
-use crate::commands::report::facts;
-use mpu::{Classifier, ModelCard};
+use crate::classifier::Classifier;
+use crate::error::Result;
+use crate::folder::ModelCard;
+use crate::judge::{self, ByPu, Known, estimate, percent};
+use crate::run_report::facts;
 
 /// What every card begins with.
-pub(super) const HEADING: &str = "# Model card: ";
+pub const HEADING: &str = "# Model card: ";
 
 /// The card of a model in Markdown.
-pub(super) fn markdown(model: &Classifier, onnx: &Path) -> anyhow::Result<String> {
+pub fn markdown(model: &Classifier, onnx: &Path) -> Result<String> {
     let card = model.card();
     let mut md = format!("{HEADING}{}\n\n", plain(&card.dataset));
     let onnx = onnx.file_name().unwrap_or_default().to_string_lossy();
@@ -37,7 +37,7 @@ pub(super) fn markdown(model: &Classifier, onnx: &Path) -> anyhow::Result<String
 }
 
 /// A name within a line: no line breaks, no marks of Markdown.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     text.chars()
         .flat_map(|c| match c {
@@ -47,7 +47,7 @@ pub(super) fn plain(text: &str) -> String {
         .collect()
 }
 
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     format!("`{}`", text.replace('`', "'").replace(['\n', '\r'], " "))
 }
 
@@ -192,7 +192,7 @@ fn data(md: &mut String, check: &DataCheck) {
     }
 }
 
-fn figures(md: &mut String, model: &Classifier) -> anyhow::Result<()> {
+fn figures(md: &mut String, model: &Classifier) -> Result<()> {
     md.push_str("\n## How good it is\n");
     let mut any = false;
     if let Some(summary) = model.summary() {
@@ -207,7 +207,7 @@ fn figures(md: &mut String, model: &Classifier) -> anyhow::Result<()> {
             );
         }
     }
-    if let Some(scored) = rows::held_out(model)?
+    if let Some(scored) = judge::held_out(model)
         && let Known::Pu(labels) = &scored.known
     {
         any = true;

@@ -1,0 +1,151 @@
+//! What is understood of a table, for people to read before anything is trained.
+
+use std::fmt::Write as _;
+
+use mpu_data::table::{ColumnType, DataCheck, HeldOut, SamplingScheme};
+use mpu_report::{Align, Format, Table};
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::prepared::NEGATIVE;
+
+/// What is said of a held-out file with true labels.
+#[derive(Debug, Clone, Serialize)]
+pub struct HeldOutCheck {
+    rows: usize,
+    classes: Vec<(String, usize)>,
+    taken_as_negative: Vec<String>,
+}
+
+impl HeldOutCheck {
+    /// Of a file whose rows have true labels.
+    pub fn new(held: &HeldOut, names: &[String]) -> Self {
+        let n_classes = names.len() + 1;
+        let counts = mpu_data::dataset::count_classes(&held.classes, n_classes);
+        let name = |class: usize| names.get(class).map_or(NEGATIVE, String::as_str).to_owned();
+        Self {
+            rows: held.classes.len(),
+            classes: counts
+                .into_iter()
+                .enumerate()
+                .map(|(class, n)| (name(class), n))
+                .collect(),
+            taken_as_negative: held.negative_names.keys().cloned().collect(),
+        }
+    }
+}
+
+/// A check as text and tables.
+pub fn describe_check(
+    check: &DataCheck,
+    held_out: Option<&HeldOutCheck>,
+    format: Format,
+) -> Result<String> {
+    let rendered = |table: &Table| mpu_report::render(format, table, &());
+    let mut text = String::new();
+    let files: Vec<String> = check
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let _ = writeln!(text, "read: {} ({})", files.join(", "), check.format);
+    let _ = writeln!(
+        text,
+        "rows: {}, numbers per row: {}",
+        check.rows, check.features
+    );
+    for (what, column) in [
+        ("label column", &check.label_column),
+        ("id column", &check.id_column),
+    ] {
+        if let Some(column) = column {
+            let _ = writeln!(text, "{what}: {column}");
+        }
+    }
+    if !check.excluded.is_empty() {
+        let _ = writeln!(text, "left out: {}", check.excluded.join(", "));
+    }
+    let mut classes = Table::new([("class", Align::Left), ("labelled rows", Align::Right)]);
+    for class in &check.classes {
+        classes.push([class.name.clone(), class.labeled.to_string()]);
+    }
+    classes.push(["(unlabelled pool)".to_owned(), check.unlabeled.to_string()]);
+    text += &rendered(&classes)?;
+    for marker in &check.labels.markers {
+        let _ = writeln!(
+            text,
+            "unlabelled rows are marked by {}: {} rows",
+            marker.marker, marker.rows
+        );
+    }
+    if check.labels.unlabeled_by_file > 0 {
+        let rows = check.labels.unlabeled_by_file;
+        let _ = writeln!(text, "unlabelled by their file or list: {rows} rows");
+    }
+    let scheme = match check.sampling.scheme {
+        SamplingScheme::CaseControl => "case-control",
+        SamplingScheme::SingleSample => "single-sample",
+        SamplingScheme::Unknown => "unknown",
+    };
+    let _ = writeln!(text, "sampling: {scheme} ({})", check.sampling.why);
+    if !check.columns.is_empty() {
+        text += &rendered(&columns(check))?;
+    }
+    if check.missing() > 0 {
+        let missing = check.missing();
+        let _ = writeln!(
+            text,
+            "missing values: {missing}; in training they become the median or the most frequent category, unless --missing says otherwise"
+        );
+    }
+    let _ = writeln!(
+        text,
+        "duplicate rows: {}; labelled rows that are also in the pool: {}",
+        check.duplicates.rows, check.duplicates.labeled_in_pool
+    );
+    for suspect in &check.leakage {
+        let _ = writeln!(
+            text,
+            "suspected leakage: {} alone almost separates labelled from unlabelled rows (AUC {:.3})",
+            suspect.column, suspect.auc
+        );
+    }
+    if let Some(held) = held_out {
+        let counts: Vec<String> = held
+            .classes
+            .iter()
+            .map(|(name, n)| format!("{name} {n}"))
+            .collect();
+        let _ = writeln!(text, "held out: {} rows: {}", held.rows, counts.join(", "));
+        if !held.taken_as_negative.is_empty() {
+            let _ = writeln!(
+                text,
+                "taken as negative: {}",
+                held.taken_as_negative.join(", ")
+            );
+        }
+    }
+    for warning in &check.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    Ok(text)
+}
+
+fn columns(check: &DataCheck) -> Table {
+    let mut columns = Table::new([
+        ("column", Align::Left),
+        ("type", Align::Left),
+        ("missing", Align::Right),
+        ("constant", Align::Left),
+    ]);
+    for column in &check.columns {
+        let kind = match column.kind {
+            ColumnType::Numeric => "number".to_owned(),
+            ColumnType::Categorical(n) => format!("{n} categories"),
+        };
+        let constant = if column.constant { "yes" } else { "" };
+        let missing = column.missing.to_string();
+        columns.push([column.name.clone(), kind, missing, constant.to_owned()]);
+    }
+    columns
+}

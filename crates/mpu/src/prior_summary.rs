@@ -1,0 +1,103 @@
+//! Estimated priors for people: a sentence, warnings, a chart.
+
+use mpu_prior::report::Note;
+use mpu_prior::{ClassReport, EstimatorKind, PriorReport};
+use mpu_report::figures::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
+
+/// Estimates this far apart are told.
+const APART: f64 = 0.05;
+
+/// Says at training time what was estimated.
+pub fn prior_sentence(report: &PriorReport, names: &[String]) -> String {
+    let each = report.classes.iter().zip(names);
+    let each =
+        each.map(|(class, name)| format!("{name} {:.3} {}", class.estimate, prior_interval(class)));
+    let kind: EstimatorKind = report.estimator;
+    format!(
+        "estimated priors ({kind}): {}",
+        each.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// What a reader of estimates must know, each thing once.
+pub fn prior_warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for report in estimates {
+        for (class, name) in report.classes.iter().zip(classes) {
+            for note in &class.notes {
+                // Bounds and counts do not depend on the estimator: they are told once.
+                let told = format!("class {name}: {note}");
+                if matches!(note, Note::AboveUpper { .. }) {
+                    warnings.push(format!("{}, {told}", report.estimator));
+                } else if !warnings.contains(&told) {
+                    warnings.push(told);
+                }
+            }
+        }
+        if report.failed_replicates > 0 {
+            warnings.push(format!(
+                "{}: {} replicates of the bootstrap could not be computed",
+                report.estimator, report.failed_replicates
+            ));
+        }
+    }
+    for (class, name) in classes.iter().enumerate() {
+        let of = |report: &PriorReport| (report.classes[class].estimate, report.estimator);
+        let (mut low, mut high) = match estimates.first() {
+            Some(first) => (of(first), of(first)),
+            None => continue,
+        };
+        for found in estimates.iter().map(of) {
+            low = if found.0 < low.0 { found } else { low };
+            high = if found.0 > high.0 { found } else { high };
+        }
+        if high.0 - low.0 > APART {
+            warnings.push(format!(
+                "class {name}: the estimators disagree, from {:.3} ({}) to {:.3} ({})",
+                low.0, low.1, high.0, high.1
+            ));
+        }
+    }
+    warnings
+}
+
+/// Estimates as a figure: bounds of the first report, intervals of all.
+pub fn prior_chart(
+    reports: &[&PriorReport],
+    classes: &[String],
+    bounds: &PriorReport,
+    truth: Option<&[f64]>,
+    used: Option<&[f64]>,
+    confidence: f64,
+) -> PriorEstimates {
+    let class = |(class, name): (&ClassReport, &String)| PriorClass {
+        class: name.clone(),
+        lower: Some(class.lower_if_acceptance_below_alpha),
+        upper: Some(class.upper),
+        used: used.map(|used| used[class.class]),
+        truth: truth.map(|truth| truth[class.class]),
+    };
+    let estimator = |report: &&PriorReport| EstimatorPriors {
+        estimator: report.estimator.to_string(),
+        estimates: report
+            .classes
+            .iter()
+            .map(|class| {
+                Some(PriorEstimate {
+                    value: class.estimate,
+                    interval: Some((class.interval.low, class.interval.high)),
+                })
+            })
+            .collect(),
+    };
+    PriorEstimates {
+        classes: bounds.classes.iter().zip(classes).map(class).collect(),
+        estimators: reports.iter().map(estimator).collect(),
+        confidence: Some(confidence),
+    }
+}
+
+/// Its interval, as it is shown.
+pub fn prior_interval(class: &ClassReport) -> String {
+    format!("[{:.3}, {:.3}]", class.interval.low, class.interval.high)
+}
