@@ -89,8 +89,3 @@ pub use groups::Groups;
 pub use likelihood::PoolSurprise;
 pub use objective::Objective;
 pub use terms::RiskTerms;
-
-/// The README's example, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-pub struct Readme;

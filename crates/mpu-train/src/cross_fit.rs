@@ -6,6 +6,7 @@ use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Threads};
 use mpu_risk::Objective;
 use rayon::prelude::*;
+use tracing::subscriber::{NoSubscriber, with_default};
 
 use crate::device::DeviceChoice;
 use crate::error::{Error, Result};
@@ -175,7 +176,10 @@ impl CrossFit {
             device: self.device,
             threads: Threads::ONE,
         };
-        let outcome = run.train(&problem, None, &mut Steps(step));
+        // Its epochs are of no interest to a log: the fold is.
+        let outcome = with_default(NoSubscriber::default(), || {
+            run.train(&problem, None, &mut Steps(step))
+        });
         let outcome =
             outcome.map_err(|(RunError::Run(error) | RunError::Observer(error))| error)?;
         if !outcome.finished {

@@ -220,7 +220,7 @@ impl<'a> Progress<'a> {
         let (run, problem) = (self.run, self.problem);
         let settings = &run.settings;
         let epoch = self.state.epochs_done();
-        let _span = tracing::debug_span!("epoch", epoch = epoch + 1).entered();
+        let _span = tracing::info_span!("epoch", epoch = epoch + 1).entered();
         let lr = settings.schedule.rate(settings.lr, epoch, settings.epochs);
         let train = problem.train();
         let batches = Batches::draw(

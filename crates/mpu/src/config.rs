@@ -10,7 +10,7 @@ use mpu_data::{ClassCount, CostMatrix, DatasetId, Scaling, Seed, Shape, SplitSpe
 use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, ResNetSpec};
 use mpu_risk::Placement;
-use mpu_train::{DeviceChoice, Keep, Method, Selection, TrainSettings};
+use mpu_train::{CostsEnter, DeviceChoice, Keep, Method, Selection, TrainSettings};
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides the outcome of a run on rows that `D` describes: a benchmark
@@ -241,8 +241,14 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
 
     /// The costs of mistakes among classes of these names, if any are given.
     pub(crate) fn cost_matrix(&self, names: &[String]) -> Result<Option<CostMatrix>> {
-        let costs = self.costs.as_ref().map(|costs| costs.matrix(names));
-        costs.transpose().context("costs")
+        let Some(costs) = &self.costs else {
+            return Ok(None);
+        };
+        if self.method.costs_enter() == CostsEnter::Nowhere {
+            let objective = self.method.objective();
+            return Err(mpu_risk::Error::CostsFixed { objective }.into());
+        }
+        costs.matrix(names).map(Some).context("costs")
     }
 
     /// The configuration as a file.

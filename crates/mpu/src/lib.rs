@@ -102,3 +102,8 @@ pub use mpu_report as report;
 pub use mpu_risk as risk;
 pub use mpu_train as train;
 pub use mpu_train::Method;
+
+/// The README's examples, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -285,6 +285,8 @@ impl<'a> TableRows<'a> {
         let _span = tracing::info_span!("prepare").entered();
         let (table, config) = (&self.table, &self.config);
         let classes = table.classes()?;
+        let names = self.class_names();
+        let costs = config.cost_matrix(&names)?;
         let (train, held) = self.draw();
         let scaling = config.data.scaling.unwrap_or_default();
         let scaler = scaling.fit(&table.features, &train)?;
@@ -318,11 +320,10 @@ impl<'a> TableRows<'a> {
                 classes: judged.classes,
             })?;
         }
-        let names = self.class_names();
         let digest: Vec<String> = held.iter().map(usize::to_string).collect();
         Ok(Prepared {
             model: config.architecture(table.features.shape(), classes.get())?,
-            costs: config.cost_matrix(&names)?,
+            costs,
             facts: DataFacts {
                 dataset: config.data.name(),
                 class_names: names,

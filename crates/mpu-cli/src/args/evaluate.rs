@@ -17,6 +17,11 @@ pub(crate) struct Evaluate {
     #[command(flatten)]
     pub(crate) rows: RowsArgs,
 
+    /// Tell the mean cost of an answer by these costs: a CSV or TOML file, true classes in rows, answers in
+    /// columns. By default those that the model was trained with, if there are any.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cost_matrix: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) report: Report,
 }

@@ -23,6 +23,7 @@ use mpu_loss::Surrogate;
 use mpu_report::Format;
 use mpu_train::{DeviceChoice, Method};
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 pub(crate) use table::{Check, TableArgs};
 
@@ -56,7 +57,9 @@ impl Args {
         tracing_subscriber::fmt()
             .with_max_level(level)
             .with_writer(std::io::stderr)
-            .without_time()
+            // How long each part took is told when it ends; what time it is, is not.
+            .with_span_events(FmtSpan::CLOSE)
+            .with_timer(())
             .with_target(false)
             .with_ansi(std::io::stderr().is_terminal() && !no_color)
             .init();

@@ -1,6 +1,6 @@
 //! How good answers are by true labels.
 
-use mpu_data::ClassCount;
+use mpu_data::{ClassCount, CostMatrix};
 use mpu_eval::margins::Margins;
 use mpu_eval::reliability::Reliability;
 use mpu_eval::{Confusion, auc};
@@ -38,7 +38,7 @@ pub struct ByTruth {
     pub n_rows: u64,
     /// Share of right answers.
     pub accuracy: f64,
-    /// Mean cost of an answer, for a model with costs.
+    /// Mean cost of an answer, where costs are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_cost: Option<f64>,
     /// Mean over classes.
@@ -64,8 +64,15 @@ pub struct ByTruth {
 }
 
 impl ByTruth {
-    /// Judges the model's answers to rows whose true classes are known.
-    pub fn new(model: &Classifier, truths: &[usize], scores: &[f32]) -> Result<Self> {
+    /// Judges the model's answers to rows whose true classes are known, with the model's own costs if no
+    /// others are given.
+    pub fn new(
+        model: &Classifier,
+        truths: &[usize],
+        scores: &[f32],
+        costs: Option<&CostMatrix>,
+    ) -> Result<Self> {
+        let costs = costs.or(model.card().costs.as_ref());
         let (names, classes) = (&model.card().class_names, model.classes());
         let calibration = model.card().calibration.as_ref();
         let k = classes.get();
@@ -95,12 +102,7 @@ impl ByTruth {
         Ok(Self {
             n_rows: confusion.n_rows(),
             accuracy: confusion.accuracy(),
-            mean_cost: model
-                .card()
-                .costs
-                .as_ref()
-                .map(|c| confusion.mean_cost(c))
-                .transpose()?,
+            mean_cost: costs.map(|costs| confusion.mean_cost(costs)).transpose()?,
             macro_precision: rates.precision,
             macro_recall: rates.recall,
             macro_f1: rates.f1,

@@ -6,6 +6,7 @@ mod noticed;
 mod rows;
 mod tables;
 
+use mpu_data::CostMatrix;
 use mpu_report::run_report::Basis;
 use serde::Serialize;
 
@@ -55,14 +56,16 @@ pub fn own_rows(model: &Classifier) -> Result<ScoredRows> {
 
 impl Judgement {
     /// Judges scored rows.
-    pub fn new(model: &Classifier, scored: ScoredRows) -> Result<Self> {
+    ///
+    /// The mean cost of an answer is told by `costs`, or else by those that the model was trained with.
+    pub fn new(model: &Classifier, scored: ScoredRows, costs: Option<&CostMatrix>) -> Result<Self> {
         let card = model.card();
         let names = &card.class_names;
         let (mut true_labels, mut pu_rows) = (None, None);
         let mut warnings = scored.noticed.warnings;
         let basis = match &scored.known {
             Known::Truths(truths) => {
-                true_labels = Some(ByTruth::new(model, truths, &scored.scores)?);
+                true_labels = Some(ByTruth::new(model, truths, &scored.scores, costs)?);
                 Basis::TrueLabels
             }
             Known::Pu(labels) => {
@@ -73,7 +76,7 @@ impl Judgement {
             }
         };
         Ok(Self {
-            model: model.title().to_string(),
+            model: model.title(),
             basis,
             rows: scored.rows,
             classes: names.clone(),

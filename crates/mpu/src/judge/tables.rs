@@ -161,9 +161,6 @@ fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
     ] {
         all.push([name.to_owned(), value]);
     }
-    if let Some(cost) = found.mean_cost {
-        all.push(["mean cost of an answer".to_owned(), format!("{cost:.4}")]);
-    }
 
     let mut classes = Table::new([
         ("class", Align::Left),

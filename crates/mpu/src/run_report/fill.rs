@@ -51,7 +51,7 @@ impl Measured {
             let Known::Truths(truths) = &scored.known else {
                 bail!("rows without true labels where they are needed");
             };
-            let found = ByTruth::new(model, truths, &scored.scores)?;
+            let found = ByTruth::new(model, truths, &scored.scores, None)?;
             Ok((scored, found))
         });
         let pu = pu.map(|scored| -> Result<_> {

@@ -1,0 +1,124 @@
+use std::path::{Path, PathBuf};
+
+use mpu::train::{Control, Event, Observer, State};
+use mpu::{Classifier, ClassifierParams, Error, Method, MpuTable, TableOptions, read_table};
+
+fn products(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/products");
+    folder.join(name)
+}
+
+fn table() -> MpuTable {
+    let options = TableOptions {
+        label_column: Some("defect".to_owned()),
+        id_column: Some("id".to_owned()),
+        missing: mpu::data::table::Missing::Median,
+        ..TableOptions::default()
+    };
+    read_table(products("products.csv"), &options).unwrap()
+}
+
+/// A short fit: the shares of the classes are given, so that no detector is trained.
+fn short() -> ClassifierParams {
+    let priors = [("dent", 0.14), ("loose", 0.09), ("scratch", 0.12)];
+    Classifier::params().priors(priors).epochs(8).threads(1)
+}
+
+#[test]
+fn a_saved_classifier_answers_the_same_and_nothing_depends_on_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table();
+    let model = short().seed(3).fit(&table).unwrap();
+    let rows = model.rows(products("new.csv")).unwrap();
+    let answers = model.predict(&rows).unwrap();
+    assert_eq!(answers.answers.len(), 280);
+    let path = folder.path().join("model");
+    model.save(&path).unwrap();
+    let again = Classifier::load(&path).unwrap();
+    assert_eq!(again.predict(&rows).unwrap(), answers);
+    assert_eq!(again.names(), ["dent", "loose", "scratch", "unknown"]);
+    let told = model.save(&path).unwrap_err().to_string();
+    assert!(told.contains("holds files already"), "{told}");
+    let two = short().seed(3).threads(2).fit(&table).unwrap();
+    assert_eq!(two.predict(&rows).unwrap(), answers);
+    let other = short().seed(4).fit(&table).unwrap();
+    assert_ne!(other.predict(&rows).unwrap(), answers);
+}
+
+/// Stops after so many epochs, and keeps the state.
+struct Stopper {
+    epochs: usize,
+    state: Option<State>,
+}
+
+impl Observer for Stopper {
+    type Error = std::convert::Infallible;
+
+    fn on(&mut self, event: &Event<'_>) -> Result<Control, Self::Error> {
+        if let Event::Checkpoint(state) = event {
+            self.state = Some((*state).clone());
+        }
+        let stop = matches!(event, Event::Epoch(metrics) if metrics.epoch == self.epochs);
+        Ok(if stop {
+            Control::Stop
+        } else {
+            Control::Continue
+        })
+    }
+}
+
+#[test]
+fn a_fit_that_was_stopped_goes_on_to_the_same_end() {
+    let table = table();
+    let whole = short().fit(&table).unwrap();
+    let mut stopper = Stopper {
+        epochs: 6,
+        state: None,
+    };
+    let stopped = short().fit_with(&table, &mut stopper).unwrap_err();
+    assert!(stopped.is_stopped(), "{stopped}");
+    assert!(stopped.to_string().contains("after epoch 6"), "{stopped}");
+    let resumed = short().resume(stopper.state.unwrap()).fit(&table).unwrap();
+    assert_eq!(resumed.model(), whole.model());
+}
+
+/// An observer that cannot do its work.
+struct Full;
+
+impl Observer for Full {
+    type Error = std::io::Error;
+
+    fn on(&mut self, _: &Event<'_>) -> Result<Control, Self::Error> {
+        Err(std::io::Error::other("the disk is full"))
+    }
+}
+
+#[test]
+fn what_an_observer_cannot_do_ends_the_fit() {
+    let error = short().fit_with(&table(), &mut Full).unwrap_err();
+    assert!(matches!(error, Error::Observer(_)), "{error:?}");
+    assert_eq!(error.to_string(), "the disk is full");
+    // While priors are estimated, too.
+    let error = Classifier::params()
+        .fit_with(&table(), &mut Full)
+        .unwrap_err();
+    assert!(matches!(error, Error::Observer(_)), "{error:?}");
+}
+
+#[test]
+fn bad_settings_are_refused_by_name() {
+    let table = table();
+    let told = |params: ClassifierParams| params.fit(&table).unwrap_err().to_string();
+    assert!(told(short().epochs(0)).contains("train.epochs"));
+    assert!(told(short().validation_share(0.9)).contains("data.validation-share"));
+    assert!(told(short().priors([("dint", 0.1)])).contains("`dint`"));
+    assert!(told(short().priors([("dent", 0.1)])).contains("`loose`"));
+    let hidden = Method::ALL
+        .into_iter()
+        .find(|m| m.uses_hidden_labels())
+        .unwrap();
+    assert!(told(short().method(hidden)).contains("true class"));
+    let model = short().fit(&table).unwrap();
+    let narrow = mpu::data::Features::new(vec![1.0; 4], mpu::data::Shape::Vector(2)).unwrap();
+    assert!(model.predict(&narrow).is_err());
+}

@@ -1,0 +1,5 @@
+//! The classifier as another program meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod classifier;
