@@ -98,6 +98,13 @@ fn the_loss_table_is_what_the_command_prints() {
 }
 
 #[test]
+fn the_program_is_the_one_that_is_compiled() {
+    let program = include_str!("../../examples/own_program/src/main.rs");
+    assert!(README.contains(program), "README shows another program");
+    assert!(program.lines().count() <= 25);
+}
+
+#[test]
 fn the_test_command_is_the_one_that_ci_runs() {
     let ci = include_str!("../../.ci/run");
     assert!(README.contains("\ncargo test --workspace\n"));

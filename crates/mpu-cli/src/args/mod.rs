@@ -54,13 +54,15 @@ impl Args {
             (false, _) => LevelFilter::DEBUG,
         };
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        // How long each part took is told when it ends; what time it is, is not.
+        let form = tracing_subscriber::fmt::format()
+            .without_time()
+            .with_target(false);
         tracing_subscriber::fmt()
+            .event_format(form)
             .with_max_level(level)
             .with_writer(std::io::stderr)
-            // How long each part took is told when it ends; what time it is, is not.
             .with_span_events(FmtSpan::CLOSE)
-            .with_timer(())
-            .with_target(false)
             .with_ansi(std::io::stderr().is_terminal() && !no_color)
             .init();
     }
