@@ -98,7 +98,7 @@ fn the_loss_table_is_what_the_command_prints() {
 }
 
 #[test]
-fn the_program_is_the_one_that_is_compiled() {
+fn the_program_is_that_of_the_example() {
     let program = include_str!("../../examples/own_program/src/main.rs");
     assert!(README.contains(program), "README shows another program");
     assert!(program.lines().count() <= 25);

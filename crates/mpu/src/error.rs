@@ -146,7 +146,9 @@ macro_rules! bail {
 /// Ends a function with a refusal unless something holds.
 macro_rules! ensure {
     ($holds:expr, $($message:tt)*) => {
-        if !$holds {
+        // Not `!$holds`: what cannot be compared does not hold.
+        if $holds {
+        } else {
             $crate::error::bail!($($message)*);
         }
     };

@@ -257,7 +257,7 @@ impl RunFolder {
         }
         let bytes = writer
             .into_inner()
-            .map_err(|e| e.into_error())
+            .map_err(csv::IntoInnerError::into_error)
             .context("writing metrics.csv")?;
         files::write_atomic(&self.file("metrics.csv"), &bytes)
     }
@@ -293,7 +293,7 @@ impl RunFolder {
         }
         let bytes = writer
             .into_inner()
-            .map_err(|e| e.into_error())
+            .map_err(csv::IntoInnerError::into_error)
             .context("writing held-out.csv")?;
         files::write_atomic(&self.file("held-out.csv"), &bytes)
     }

@@ -24,6 +24,7 @@ pub struct Predictions {
 
 impl Predictions {
     /// One of the rows.
+    #[must_use]
     pub fn row(&self, row: usize, k: usize) -> Self {
         Self {
             scores: self.scores[row * k..(row + 1) * k].to_vec(),

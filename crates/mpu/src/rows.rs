@@ -192,6 +192,10 @@ pub struct TableRows<'a> {
 
 /// Which settings the user gave; the others follow the rows.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 pub(crate) struct Given {
     pub(crate) method: bool,
     pub(crate) batch: bool,

@@ -97,7 +97,7 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
         measured_on: measured_on(summary, &measured),
         scores: parts::scores(summary, &measured),
         class_scores: parts::class_scores(&card.class_names, &measured),
-        curves: parts::curves(&model, summary)?,
+        curves: parts::curves(&model, summary),
         answers: Part::or_missing(
             truth.map(|(scored, found)| Answers {
                 rows: scored.rows.clone(),

@@ -95,10 +95,10 @@ pub(crate) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<Cl
     Part::Given(ClassScore::estimated(names, &found.judgement))
 }
 
-pub(crate) fn curves(model: &Classifier, summary: &RunSummary) -> Result<Part<RunCurves>> {
+pub(crate) fn curves(model: &Classifier, summary: &RunSummary) -> Part<RunCurves> {
     let history = model.history();
     if history.is_empty() {
-        return Ok(Part::missing("the run's folder has no metrics.csv"));
+        return Part::missing("the run's folder has no metrics.csv");
     }
     let value = |kind: CurveKind, metrics: &EpochMetrics| match kind {
         CurveKind::TrainRisk => Some(metrics.raw_risk),
@@ -114,10 +114,10 @@ pub(crate) fn curves(model: &Classifier, summary: &RunSummary) -> Result<Part<Ru
         values: history.iter().map(|metrics| value(kind, metrics)).collect(),
     };
     let any = |curve: &RunCurve| curve.values.iter().any(Option::is_some);
-    Ok(Part::Given(RunCurves {
+    Part::Given(RunCurves {
         kept_epoch: Some(summary.last.epoch),
         curves: CurveKind::ALL.map(curve).into_iter().filter(any).collect(),
-    }))
+    })
 }
 
 pub(crate) fn reliability(names: &[String], measured: &Measured) -> Part<Reliability> {
