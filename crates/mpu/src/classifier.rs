@@ -78,7 +78,7 @@ impl Classifier {
                 .context("fitting probabilities to the held-out rows")
         });
         let card = ModelCard::new(config, prepared, calibration.transpose()?);
-        let mut model = Self::of(card, predictor)?;
+        let mut model = Self::of(card, predictor, "the model")?;
         model.held_out = held_out;
         model.config = config.to_toml()?;
         model.history.clone_from(&outcome.state.history);
@@ -87,7 +87,7 @@ impl Classifier {
     }
 
     /// Puts the parts together, if they fit.
-    fn of(card: ModelCard, predictor: Predictor) -> Result<Self> {
+    fn of(card: ModelCard, predictor: Predictor, place: &str) -> Result<Self> {
         let k = card.priors.classes().get();
         let calibration = match &card.calibration {
             Some(calibration) => calibration.clone(),
@@ -108,7 +108,7 @@ impl Classifier {
         for (found, needed, what) in widths.into_iter().chain(others) {
             ensure!(
                 found == needed,
-                "the model is damaged: it has {found} {what} where {needed} are needed\nhint: train again, or copy the whole folder of the run"
+                "{place} is damaged: it has {found} {what} where {needed} are needed\nhint: train again, or copy the whole folder of the run"
             );
         }
         let mut names = card.class_names.clone();
@@ -133,11 +133,9 @@ impl Classifier {
     pub fn load(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = RunFolder::open(folder.as_ref())?;
         let (card, params) = folder.model()?;
-        let held_out = folder.held_out(&card.class_names)?;
-        let place = || folder.file("model.json").display().to_string();
-        let predictor = Predictor::new(params)?;
-        let mut model = Self::of(card, predictor).with_context(place)?;
-        model.held_out = held_out;
+        let place = folder.file("model.json").display().to_string();
+        let mut model = Self::of(card, Predictor::new(params)?, &place)?;
+        model.held_out = folder.held_out(&model.card.class_names)?;
         model.config = folder.config()?;
         model.history = folder.history()?;
         model.summary = folder.summary()?;
@@ -156,7 +154,7 @@ impl Classifier {
             folder.write_held_out(held, &self.card.class_names)?;
         }
         folder.write_metrics(&self.history)?;
-        folder.write_model(self.model(), &self.card)?;
+        folder.write_model(self.weights(), &self.card)?;
         match &self.summary {
             Some(summary) => folder.write_summary(summary),
             None => Ok(()),
@@ -168,8 +166,8 @@ impl Classifier {
         &self.card
     }
 
-    /// The weights.
-    pub fn model(&self) -> &Params {
+    /// The weights of the network.
+    pub fn weights(&self) -> &Params {
         self.predictor.params()
     }
 

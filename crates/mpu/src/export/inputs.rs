@@ -73,7 +73,7 @@ pub(crate) fn inputs(md: &mut String, card: &ModelCard) {
     if let Some(id) = schema.id_column() {
         let _ = writeln!(
             md,
-            "\nThe column {} identifies rows and is not a feature.",
+            "\nThe column {} names rows and is not a feature.",
             code(id)
         );
     }

@@ -22,7 +22,7 @@ pub const VERSION_KEY: &str = "mpu-version";
 
 /// The classifier as an ONNX model: scaling, network and probabilities in one graph.
 pub fn to_onnx(model: &Classifier) -> Result<Vec<u8>> {
-    Ok(onnx::to_bytes(model.model(), &options(model.card())?)?)
+    Ok(onnx::to_bytes(model.weights(), &options(model.card())?)?)
 }
 
 /// What surrounds the network: scaling, probabilities, names.

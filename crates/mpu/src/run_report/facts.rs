@@ -30,7 +30,7 @@ pub(crate) fn of_run(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
 /// Network, inputs, classes, weights.
 pub(crate) fn of_model(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
     let card = model.card();
-    let trainable = model.model().trainable().len();
+    let trainable = model.weights().trainable().len();
     let calibration = match &card.calibration {
         Some(c) => format!(
             "softmax(a f + b) with a = {:.3}, fitted to held-out rows",

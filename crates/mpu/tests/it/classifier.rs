@@ -79,7 +79,7 @@ fn a_fit_that_was_stopped_goes_on_to_the_same_end() {
     assert!(stopped.is_stopped(), "{stopped}");
     assert!(stopped.to_string().contains("after epoch 6"), "{stopped}");
     let resumed = short().resume(stopper.state.unwrap()).fit(&table).unwrap();
-    assert_eq!(resumed.model(), whole.model());
+    assert_eq!(resumed.weights(), whole.weights());
 }
 
 /// An observer that cannot do its work.
