@@ -16,7 +16,7 @@ use crate::console::Downloads;
 
 pub(crate) fn list(args: &args::DataList) -> anyhow::Result<Answer> {
     #[derive(Serialize)]
-    struct Row {
+    struct DatasetStatus {
         name: &'static str,
         rows: usize,
         shape: String,
@@ -47,7 +47,7 @@ pub(crate) fn list(args: &args::DataList) -> anyhow::Result<Answer> {
             if here { "yes" } else { "no" }.to_owned(),
             status.source.clone(),
         ]);
-        rows.push(Row {
+        rows.push(DatasetStatus {
             name: id.slug(),
             rows: card.n_rows(),
             shape: card.shape.to_string(),

@@ -10,7 +10,7 @@ use crate::commands::Answer;
 
 /// A row: what is published and what comes out here.
 #[derive(Debug, Serialize)]
-struct Row {
+struct LossCheck {
     loss: String,
     gamma: f64,
     form: String,
@@ -22,7 +22,7 @@ struct Row {
 
 pub(crate) fn run(args: &args::Losses) -> anyhow::Result<Answer> {
     let published = paper::loss_variants()?;
-    let rows: Vec<Row> = published
+    let rows: Vec<LossCheck> = published
         .into_iter()
         .map(measure)
         .collect::<anyhow::Result<_>>()?;
@@ -39,7 +39,7 @@ pub(crate) fn measured() -> anyhow::Result<Vec<(f64, f64)>> {
     paper::loss_variants()?.into_iter().map(row).collect()
 }
 
-fn measure(published: paper::LossVariant) -> anyhow::Result<Row> {
+fn measure(published: paper::LossVariant) -> anyhow::Result<LossCheck> {
     let paper::LossVariant {
         loss,
         gamma,
@@ -50,7 +50,7 @@ fn measure(published: paper::LossVariant) -> anyhow::Result<Row> {
     } = published;
     let measured = Loss::new(loss.parse()?, gamma, form.parse()?)
         .with_context(|| format!("published row {loss} {gamma} {form}"))?;
-    Ok(Row {
+    Ok(LossCheck {
         published: ConstantSum {
             max: const_sum_max,
             p99: const_sum_p99,
@@ -64,7 +64,7 @@ fn measure(published: paper::LossVariant) -> anyhow::Result<Row> {
     })
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[LossCheck]) -> Table {
     let mut table = Table::new([
         ("loss", Align::Left),
         ("gamma", Align::Right),

@@ -27,7 +27,7 @@ use output::{Columns, Destination, KeyKind, Keys, Lines};
 use queue::Queues;
 use rows::{Block, Blocks};
 use sink::Sink;
-use summary::{Summary, Tally};
+use summary::{PredictionReport, Tally};
 
 pub(crate) fn run(args: &Predict) -> anyhow::Result<Answer> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
@@ -82,7 +82,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
     };
     bar.finish_and_clear();
     let outside = done.tally.outside(&model)?;
-    let summary = Summary {
+    let summary = PredictionReport {
         model: args.model.clone(),
         data: args.data.clone(),
         out: args.out.clone(),

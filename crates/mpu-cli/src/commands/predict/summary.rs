@@ -76,7 +76,7 @@ impl Tally {
 
 /// What was done, as it is written in JSON.
 #[derive(Serialize)]
-pub(super) struct Summary {
+pub(super) struct PredictionReport {
     pub(super) model: PathBuf,
     pub(super) data: PathBuf,
     pub(super) out: PathBuf,
@@ -119,7 +119,7 @@ pub(super) struct OutsideFeature {
     rows: u64,
 }
 
-impl Summary {
+impl PredictionReport {
     /// Says on standard error what should not be overlooked.
     pub(super) fn warn(&self) {
         if self.outside_rows as f64 > MANY_OUTSIDE * self.rows as f64
