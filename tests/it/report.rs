@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::evaluate::items::{benchmark, complaint, items, json, told, train};
+use crate::support::{on, stderr, sweep};
 
 /// The sections of a report of a run that was judged by true labels.
 const SECTIONS: [&str; 12] = [
@@ -141,6 +142,87 @@ fn runs_stand_side_by_side() {
             .as_str()
             .unwrap()
             .contains("validation-share")
+    );
+}
+
+#[test]
+fn a_store_is_reported_from_its_records() {
+    let items = items();
+    let folder = items.path("stored");
+    fs::create_dir_all(&folder).unwrap();
+    let (config, store) = (sweep(&folder, 1, 2), folder.join("store"));
+    let run = on("run", &config, &store, &["--offline"]);
+    assert!(run.status.success(), "{}", stderr(&run));
+    let store_name = store.display().to_string();
+    let text = told(&["report", &store_name]);
+    assert!(text.contains("report.html"), "{text}");
+    let html = fs::read_to_string(store.join("report.html")).unwrap();
+    assert!(html.contains("<title>Report of 4 runs"), "{html}");
+
+    let record = fs::read_dir(store.join("records")).unwrap().next();
+    let record: Value =
+        serde_json::from_slice(&fs::read(record.unwrap().unwrap().path()).unwrap()).unwrap();
+    let id = record["id"].as_str().unwrap();
+    // The beginning of an id will do.
+    let found = json(&["report", &store_name, "--id", &id[..8], "--format", "json"]);
+    assert_eq!(found.as_array().unwrap().len(), 1);
+    assert_eq!(found[0]["scores"][0]["value"], record["scores"]["accuracy"]);
+    assert_eq!(
+        found[0]["answers"]["given"]["counts"],
+        record["heat"]["support"]
+    );
+    let curves = found[0]["curves"]["given"]["curves"].as_array().unwrap();
+    let curve = curves.iter().find(|curve| curve["kind"] == "train-loss");
+    assert_eq!(curve.unwrap()["values"], record["curves"]["train-loss"]);
+    // The mean of the classes' recalls is the macro recall.
+    let classes = found[0]["class-scores"]["given"].as_array().unwrap();
+    let recalls = classes
+        .iter()
+        .map(|class| class["recall"].as_f64().unwrap());
+    let mean = recalls.sum::<f64>() / classes.len() as f64;
+    assert!((mean - record["scores"]["recall"].as_f64().unwrap()).abs() < 1e-12);
+    let why = found[0]["thresholds"]["missing"].as_str().unwrap();
+    assert!(why.contains("record"), "{why}");
+
+    assert!(complaint(&["report", &store_name, "--id", "zz"]).contains("zz"));
+    let checked = items.text("checked.csv");
+    assert!(complaint(&["report", &store_name, "--data", &checked]).contains("--data"));
+}
+
+#[test]
+fn a_folder_of_an_earlier_version_is_read_and_brought_up_to_date() {
+    let items = items();
+    let run = items.path("earlier");
+    train(items, "earlier", &["--epochs", "5"]);
+    let record = fs::read(run.join("record.json")).unwrap();
+    fs::remove_file(run.join("record.json")).unwrap();
+    fs::write(run.join("summary.json"), "{\"version\": 1}").unwrap();
+    let name = run.display().to_string();
+    told(&["evaluate", "--model", &name]);
+    let onnx = items.text("earlier.onnx");
+    told(&[
+        "export",
+        &name,
+        "--onnx",
+        &onnx,
+        "--card",
+        &items.text("EARLIER.md"),
+    ]);
+    let said = complaint(&["report", &name]);
+    assert!(
+        said.contains("record.json") && said.contains("--resume"),
+        "{said}"
+    );
+    told(&["train", "--resume", &name]);
+    told(&["report", &name]);
+    let read = |bytes: &[u8]| -> Value {
+        let mut record: Value = serde_json::from_slice(bytes).unwrap();
+        record.as_object_mut().unwrap().remove("seconds");
+        record
+    };
+    assert_eq!(
+        read(&fs::read(run.join("record.json")).unwrap()),
+        read(&record)
     );
 }
 

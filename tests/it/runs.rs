@@ -65,6 +65,61 @@ fn a_sweep_is_planned_made_once_and_tabulated() {
 }
 
 #[test]
+fn train_and_run_leave_the_same_record_and_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    // One plain run, and one that chooses its rate, keeps an earlier epoch and estimates its priors.
+    let plain = "seed = 1\n[data]\ngenerated-rows = 300\n[model]\nkind = \"mlp\"\nhidden = [16]\n[train]\nepochs = 3\nbatch-size = 64\n";
+    let chosen = "method = \"csmpu-st\"\nseed = 2\n[data]\ngenerated-rows = 600\nvalidation-share = 0.2\npriors = \"auto\"\n[model]\nkind = \"mlp\"\nhidden = [16]\n[train]\nepochs = 6\nbatch-size = 64\nkeep = \"best-risk\"\n[sweep]\nlrs = [0.001, 0.01]\n";
+    for (name, text) in [("plain", plain), ("chosen", chosen)] {
+        let (config, store) = (
+            place(&format!("{name}.toml")),
+            place(&format!("{name}-store")),
+        );
+        let folder = place(name);
+        std::fs::write(&config, text).unwrap();
+        let (config, out) = (config.to_str().unwrap(), folder.to_str().unwrap());
+        let trained = mpu_cli(&["train", config, "--offline", "--threads", "2", "--out", out]);
+        assert!(trained.status.success(), "{}", stderr(&trained));
+        let run = on("run", Path::new(config), &store, &["--offline"]);
+        assert!(run.status.success(), "{}", stderr(&run));
+
+        let stored = std::fs::read_dir(store.join("records")).unwrap().next();
+        let read = |path: &Path| {
+            let bytes = std::fs::read(path).unwrap();
+            let mut record: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            let fields = record.as_object_mut().unwrap();
+            for place in ["seconds", "threads"] {
+                assert!(fields.remove(place).is_some(), "{place}");
+            }
+            record
+        };
+        let record = read(&folder.join("record.json"));
+        assert_eq!(record, read(&stored.unwrap().unwrap().path()), "{name}");
+        assert_eq!(record["model-sha256"].as_str().unwrap().len(), 64);
+        assert_eq!(record["rates"].is_array(), name == "chosen");
+        assert_eq!(record["told-priors"].is_array(), name == "chosen");
+
+        let by_sweep = table(Path::new(config), &store);
+        for source in [out, store.to_str().unwrap()] {
+            let found = mpu_cli(&["collect", source, "--format", "csv"]);
+            assert_eq!(stdout(&found), by_sweep, "{}", stderr(&found));
+        }
+        // A run that is named twice counts once.
+        let both = on(
+            "collect",
+            Path::new(config),
+            &store,
+            &["--format", "csv", out],
+        );
+        assert_eq!(stdout(&both), by_sweep, "{}", stderr(&both));
+    }
+    let nothing = mpu_cli(&["collect", dir.path().to_str().unwrap()]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(stderr(&nothing).contains("neither"), "{}", stderr(&nothing));
+}
+
+#[test]
 fn killed_ten_times_it_ends_with_the_same_table() {
     let dir = tempfile::tempdir().unwrap();
     let sweep = sweep(dir.path(), 6, 6);

@@ -30,12 +30,12 @@ fn train(out: &Path, extra: &[&str]) -> std::process::Output {
     mpu_cli(&args.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn summary(folder: &Path) -> serde_json::Value {
-    serde_json::from_slice(&std::fs::read(folder.join("summary.json")).unwrap()).unwrap()
+fn record(folder: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(folder.join("record.json")).unwrap()).unwrap()
 }
 
 fn digest(folder: &Path) -> String {
-    summary(folder)["model_sha256"].as_str().unwrap().to_owned()
+    record(folder)["model-sha256"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -54,15 +54,15 @@ fn a_run_leaves_a_complete_folder_and_a_table() {
         "model.safetensors",
         "model.json",
         "metrics.csv",
-        "summary.json",
+        "record.json",
     ] {
         assert!(out.join(file).is_file(), "{file}");
     }
     let metrics = std::fs::read_to_string(out.join("metrics.csv")).unwrap();
     assert_eq!(metrics.lines().count(), 1 + 3, "{metrics}");
-    let summary = summary(&out);
-    assert_eq!(summary["epochs"], 3);
-    assert!(summary["last"]["test_accuracy"].as_f64().unwrap() > 0.3);
+    let record = record(&out);
+    assert_eq!(record["key"]["epochs"], 3);
+    assert!(record["scores"]["accuracy"].as_f64().unwrap() > 0.3);
     let leftovers = std::fs::read_dir(&out)
         .unwrap()
         .filter(|entry| {
@@ -151,7 +151,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(
-        !killed.join("summary.json").exists(),
+        !killed.join("record.json").exists(),
         "it was killed before its end"
     );
     let resumed = mpu_cli(&[
@@ -186,7 +186,7 @@ fn ctrl_c_leaves_a_state_to_resume_from() {
     assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
     let resumed = mpu_cli(&["train", "--resume", &out.display().to_string(), "--offline"]);
     assert!(resumed.status.success(), "{}", stderr(&resumed));
-    assert_eq!(summary(&out)["epochs"], 150);
+    assert_eq!(record(&out)["key"]["epochs"], 150);
 }
 
 #[test]
@@ -205,8 +205,8 @@ fn a_sweep_chooses_by_held_out_rows() {
         ],
     );
     assert!(output.status.success(), "{}", stderr(&output));
-    let summary = summary(&out);
-    let rows = summary["sweep"].as_array().unwrap();
+    let record = record(&out);
+    let rows = record["rates"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
     let chosen: Vec<bool> = rows
         .iter()
@@ -215,9 +215,9 @@ fn a_sweep_chooses_by_held_out_rows() {
     assert_eq!(
         chosen,
         [true, false],
-        "a rate that learns nothing is not chosen: {summary}"
+        "a rate that learns nothing is not chosen: {record}"
     );
-    assert_eq!(summary["lr"], 0.001);
+    assert_eq!(record["key"]["lr"], 0.001);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn divergence_stops_with_advice_and_keeps_the_checkpoint() {
         message.contains("diverged") && message.contains("lower learning rate"),
         "{message}"
     );
-    assert!(!out.join("summary.json").exists());
+    assert!(!out.join("record.json").exists());
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl Study {
         &self,
         records: &BTreeMap<String, Record>,
     ) -> anyhow::Result<Misspecification> {
-        let f1 = |run: &Planned| records.get(&run.id).map(|record| record.scores.f1);
+        let f1 = |run: &Planned| Some(records.get(&run.id)?.scores.as_ref()?.f1);
         let mut measured = Vec::new();
         for (&classes, base) in &self.base {
             let true_f1: Option<Vec<f64>> = base.iter().map(f1).collect();

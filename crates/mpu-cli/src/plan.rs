@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context as _;
-use mpu_data::source::content::sha256;
 use mpu_models::ModelSpec;
 
 use mpu::RunConfig;
@@ -20,11 +19,7 @@ pub(crate) struct Planned {
 
 impl Planned {
     pub(crate) fn new(config: RunConfig) -> anyhow::Result<Self> {
-        // How often a run is kept does not change what comes out.
-        let mut content = config.clone();
-        content.train.checkpoint_every = 0;
-        let text = format!("mpu run 1\n{}", content.to_toml()?);
-        let id = sha256(text.as_bytes())[..16].to_owned();
+        let id = config.id()?;
         Ok(Self { id, config })
     }
 

@@ -7,19 +7,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
-use mpu_data::MpuLabel;
 use mpu_data::dataset::TrainTest;
-use mpu_data::source::content::sha256;
 use mpu_data::source::resolve::Locations;
+use mpu_report::Record;
 use mpu_report::store::{Failure, Store};
-use mpu_report::{Curves, Heat, Record, RunKey, Scores};
-use mpu_risk::bounds::loss_gap;
-use mpu_train::{Control, Event, Judged, Observer, State, model_to_bytes};
+use mpu_train::{Control, Event, Observer, State};
 
 use crate::console::{Downloads, bar};
 use crate::plan::Planned;
 use mpu::models::Threads;
-use mpu::{Prepared, Probabilities, RunConfig, RunSummary, Trained};
+use mpu::{Prepared, RunConfig, Trained};
 
 /// How many runs at once and with how many threads each; where data are; who says stop.
 pub(crate) struct Engine<'a> {
@@ -173,8 +170,8 @@ impl Worker<'_> {
             keeper.keep(&outcome.state, config.sweep.is_some() || !outcome.finished)?;
             Ok(outcome.finished.then_some(outcome))
         })?;
-        let record = trained.map(|trained| self.record(run, &prepared, &trained));
-        record.transpose()
+        let record = trained.map(|trained| trained.record(config, &prepared));
+        Ok(record.transpose()?)
     }
 
     fn data(&mut self, config: &RunConfig) -> anyhow::Result<&TrainTest> {
@@ -194,157 +191,6 @@ impl Worker<'_> {
         let (_, data) = self.kept.as_ref().context("no dataset was read")?;
         Ok(data)
     }
-
-    fn record(
-        &self,
-        run: &Planned,
-        prepared: &Prepared,
-        trained: &Trained,
-    ) -> anyhow::Result<Record> {
-        let (config, outcome, lr) = (&run.config, &trained.outcome, trained.lr);
-        let params = outcome.params();
-        let history = &outcome.state.history;
-        let last = outcome.reported().context("no epoch was trained")?;
-        let test = prepared.problem.test().context("no test rows")?;
-        let true_priors = prepared.true_priors.as_ref();
-        let true_priors = true_priors.context("the shares of the pool are not known")?;
-        let scores = prepared
-            .run(config, lr, trained.threads)
-            .predict(params, test.features.values())?;
-        let column = |value: fn(&mpu_train::EpochMetrics) -> f64| -> Vec<f64> {
-            history.iter().map(|m| round(value(m))).collect()
-        };
-        let share = |value: Option<f64>| value.unwrap_or(f64::NAN);
-        let judged = Probabilities::of(config.method, &prepared.priors, test, &scores)?;
-        Ok(Record {
-            version: Record::VERSION,
-            id: run.id.clone(),
-            key: key(config, lr),
-            config: serde_json::to_value(config).context("writing the configuration")?,
-            program: program(),
-            machine: machine(),
-            threads: trained.threads.get(),
-            seconds: round(trained.seconds),
-            data_mark: prepared.facts.mark.clone(),
-            split_digest: prepared.facts.split_digest.clone(),
-            model_sha256: sha256(&model_to_bytes(params)?),
-            scores: Scores {
-                accuracy: share(last.test_accuracy),
-                accuracy_last_ten: share(RunSummary::last_ten(history)),
-                precision: share(last.test_precision),
-                recall: share(last.test_recall),
-                f1: share(last.test_f1),
-                shifted_accuracy: judged
-                    .as_ref()
-                    .map(|judged| round(judged.shifted.accuracy())),
-                shifted_f1: judged
-                    .as_ref()
-                    .map(|judged| round(judged.shifted.macro_rates().f1)),
-                calibration_error: judged.map(|judged| round(judged.calibration_error)),
-            },
-            priors: true_priors.as_slice().to_vec(),
-            prior_gaps: prior_gaps(run, prepared, trained)?,
-            curves: Some(Curves {
-                train_loss: column(|m| m.loss),
-                test_loss: column(|m| m.test_loss.unwrap_or(f64::NAN)),
-                oracle_train_accuracy: column(|m| m.oracle_train_accuracy.unwrap_or(f64::NAN)),
-                test_accuracy: column(|m| m.test_accuracy.unwrap_or(f64::NAN)),
-            }),
-            heat: Some(heat(&scores, test, config.data.classes.get())),
-        })
-    }
-}
-
-/// `b_i` of the observed classes, from the scores of their labelled training rows.
-fn prior_gaps(run: &Planned, prepared: &Prepared, trained: &Trained) -> anyhow::Result<Vec<f64>> {
-    let config = &run.config;
-    let classes = config.data.classes;
-    let train = prepared.problem.train();
-    let rows: Vec<usize> = (0..train.labels.len())
-        .filter(|&row| train.labels[row] != MpuLabel::Unlabeled)
-        .collect();
-    let scores = prepared.run(config, trained.lr, trained.threads).predict(
-        trained.outcome.params(),
-        train.features.select(&rows).values(),
-    )?;
-    let mut margins = vec![Vec::new(); classes.n_observed()];
-    for (&row, scores) in rows.iter().zip(scores.chunks(classes.get())) {
-        if let MpuLabel::Labeled(class) = train.labels[row] {
-            margins[class].push(f64::from(scores[class]));
-        }
-    }
-    let gap = |margins: &Vec<f64>| Ok(round(loss_gap(&config.loss, margins)?));
-    margins.iter().map(gap).collect()
-}
-
-/// The fields by which tables find the run.
-pub(crate) fn key(config: &RunConfig, lr: f64) -> RunKey {
-    RunKey {
-        dataset: config.data.dataset.slug().to_owned(),
-        protocol: config.data.protocol.slug().to_owned(),
-        classes: config.data.classes.get(),
-        prior: config.data.prior,
-        method: config.method.slug().to_owned(),
-        surrogate: config.loss.surrogate().slug().to_owned(),
-        gamma: config.loss.gamma(),
-        form: config.loss.form().slug().to_owned(),
-        lr,
-        swept: config.sweep.is_some(),
-        epochs: config.train.epochs,
-        seed: config.seed,
-    }
-}
-
-/// Six digits are enough for a curve and keep records small.
-fn round(value: f64) -> f64 {
-    format!("{value:.6}").parse().unwrap_or(value)
-}
-
-/// Counts and mean margins of test rows by true class and answer.
-fn heat(scores: &[f32], test: &Judged, k: usize) -> Heat {
-    let mut support = vec![vec![0u64; k]; k];
-    let mut sums = vec![vec![0.0; k]; k];
-    let given = mpu_eval::top_classes(scores, k);
-    for ((row, &truth), &answer) in scores.chunks(k).zip(&test.classes).zip(&given) {
-        let rivals = row.iter().enumerate().filter(|(class, _)| *class != truth);
-        let rival = rivals.map(|(_, &s)| s).fold(f32::NEG_INFINITY, f32::max);
-        support[truth][answer] += 1;
-        sums[truth][answer] += f64::from(row[truth] - rival);
-    }
-    let mean = |(&n, &sum): (&u64, &f64)| (n > 0).then(|| round(sum / n as f64));
-    let margin = support.iter().zip(&sums);
-    let margin = margin.map(|(n, sum)| n.iter().zip(sum).map(mean).collect());
-    Heat {
-        margin: margin.collect(),
-        support,
-    }
-}
-
-/// The version, and the commit where this is run in a clone of the project.
-fn program() -> String {
-    static COMMIT: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
-    let commit = COMMIT.get_or_init(|| {
-        if !std::path::Path::new("crates/mpu-cli/Cargo.toml").exists() {
-            return None;
-        }
-        let git = ["describe", "--always", "--dirty"];
-        let output = std::process::Command::new("git").args(git).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        (output.status.success() && !text.is_empty()).then_some(text)
-    });
-    let version = env!("CARGO_PKG_VERSION");
-    match commit {
-        Some(commit) => format!("{version} ({commit})"),
-        None => version.to_owned(),
-    }
-}
-
-fn machine() -> String {
-    let facts = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = facts.lines().find(|line| line.starts_with("model name"));
-    let model = model.and_then(|line| line.split_once(':'));
-    let model = model.map_or(std::env::consts::ARCH, |(_, model)| model.trim());
-    format!("{model}, {}", std::env::consts::OS)
 }
 
 /// Hears that priors are no longer to be estimated.

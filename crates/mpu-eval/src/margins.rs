@@ -53,6 +53,29 @@ impl Margins {
     }
 }
 
+/// The mean margin `f_y - max_{j≠y} f_j` of the true class, by true class (outer) and answer (inner): below 0
+/// where it loses, none where there is no row.
+pub fn true_margins(
+    classes: ClassCount,
+    truths: &[usize],
+    answers: &[usize],
+    scores: &[f32],
+) -> Result<Vec<Vec<Option<f64>>>> {
+    let k = classes.get();
+    let rows = Block::Score.rows(classes, scores)?;
+    check_truths(classes, truths, rows)?;
+    check_truths(classes, answers, rows)?;
+    let mut means = vec![vec![Mean::default(); k]; k];
+    for ((row, &truth), &answer) in scores.chunks(k).zip(truths).zip(answers) {
+        let rivals = row.iter().enumerate().filter(|(class, _)| *class != truth);
+        let rival = rivals.map(|(_, &f)| f).fold(f32::NEG_INFINITY, f32::max);
+        // Taken in single precision, as stored records have it.
+        means[truth][answer].add(f64::from(row[truth] - rival));
+    }
+    let get = |row: &Vec<Mean>| row.iter().map(Mean::get).collect();
+    Ok(means.iter().map(get).collect())
+}
+
 /// The top-label margin of every row: the highest score less the second highest, never below 0.
 pub fn top_margins(classes: ClassCount, scores: &[f32]) -> Result<Vec<f64>> {
     Block::Score.rows(classes, scores)?;
@@ -109,6 +132,13 @@ mod tests {
         let tops = top_margins(ClassCount::THREE, &scores).unwrap();
         assert_eq!(tops, [1.0, 1.0, 0.0, 0.5]);
         assert_eq!(m.top, Some(0.625));
+        let true_margins = |truths, given| true_margins(ClassCount::THREE, truths, given, &scores);
+        let found = true_margins(&[0, 0, 2, 0], &[0, 1, 1, 0]).unwrap();
+        assert_eq!(found[0], [Some(0.75), Some(-1.0), None]);
+        assert_eq!(found[1], [None; 3]);
+        assert_eq!(found[2], [None, Some(0.0), None]);
+        assert!(true_margins(&[0, 0, 2], &[0, 1, 1, 0]).is_err());
+        assert!(true_margins(&[0, 0, 2, 0], &[0, 1, 1, 3]).is_err());
         assert!(Margins::new(ClassCount::THREE, &[3], &scores[..3]).is_err());
         assert!(top_margins(ClassCount::THREE, &scores[..4]).is_err());
     }

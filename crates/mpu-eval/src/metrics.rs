@@ -48,6 +48,25 @@ impl Confusion {
         Ok(Self { classes, counts })
     }
 
+    /// Takes counts by true class (outer) and answer (inner).
+    pub fn of_counts(counts: &[Vec<u64>]) -> Result<Self> {
+        let classes = ClassCount::new(counts.len())?;
+        if let Some(row) = counts.iter().find(|row| row.len() != counts.len()) {
+            return Err(Error::LengthMismatch {
+                truths: counts.len(),
+                predictions: row.len(),
+            });
+        }
+        let counts = counts.concat();
+        Ok(Self { classes, counts })
+    }
+
+    /// Counts by true class (outer) and answer (inner).
+    pub fn rows(&self) -> Vec<Vec<u64>> {
+        let rows = self.counts.chunks(self.classes.get());
+        rows.map(<[u64]>::to_vec).collect()
+    }
+
     /// How often truth `truth` was answered by `answer`; 0 beyond the classes.
     pub fn count(&self, truth: usize, answer: usize) -> u64 {
         let k = self.classes.get();

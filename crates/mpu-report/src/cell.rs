@@ -54,11 +54,12 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Whether a record is of this cell, whatever its epochs, seed and recipe.
+    /// Whether a record is of this cell and was measured, whatever its epochs, seed and recipe.
     pub(crate) fn fits(&self, record: &Record) -> bool {
         let key = &record.key;
         let same = |a: f64, b: f64| (a - b).abs() < 1e-9;
-        key.dataset == self.dataset
+        record.scores.is_some()
+            && key.dataset == self.dataset
             && key.protocol == "first-k"
             && key.classes == self.classes
             && same(key.prior, self.prior)
@@ -137,20 +138,25 @@ impl<'a> CellRuns<'a> {
         (!key.swept).then_some(key.lr)
     }
 
-    /// One figure of each, by seed.
-    pub(crate) fn by_seed(&self, figure: impl Fn(&Record) -> f64) -> BTreeMap<u64, f64> {
-        let pairs = self.records.iter().map(|r| (r.key.seed, figure(r)));
-        pairs.collect()
+    /// One score of each, times `scale`, by seed.
+    pub(crate) fn by_seed(&self, scale: f64, score: impl Fn(&Scores) -> f64) -> BTreeMap<u64, f64> {
+        let scored = self
+            .records
+            .iter()
+            .filter_map(|r| Some((r.key.seed, r.scores.as_ref()?)));
+        scored
+            .map(|(seed, scores)| (seed, scale * score(scores)))
+            .collect()
     }
 
-    /// One figure of each, in the order of seeds.
-    pub(crate) fn values(&self, figure: impl Fn(&Record) -> f64) -> Vec<f64> {
-        self.records.iter().map(|r| figure(r)).collect()
+    /// One score of each, times `scale`, in the order of seeds.
+    pub(crate) fn values(&self, scale: f64, score: impl Fn(&Scores) -> f64) -> Vec<f64> {
+        self.by_seed(scale, score).into_values().collect()
     }
 
     /// Mean and deviation of one score, times `scale`.
     pub(crate) fn spread(&self, scale: f64, score: impl Fn(&Scores) -> f64) -> Spread {
-        Spread::of(&self.values(|r| scale * score(&r.scores)))
+        Spread::of(&self.values(scale, score))
     }
 }
 
@@ -203,15 +209,11 @@ fn canonical(value: &Value, swept: bool, into: &mut String) {
 }
 
 /// An order of records of one seed that does not depend on where they stood.
-fn identity(record: &Record) -> (&str, &str, [u64; 4]) {
-    let scores = &record.scores;
-    let figures = [
-        scores.accuracy,
-        scores.accuracy_last_ten,
-        scores.f1,
-        record.seconds,
-    ];
-    (&record.id, &record.model_sha256, figures.map(f64::to_bits))
+fn identity(record: &Record) -> (&str, &str, Option<[u64; 3]>, u64) {
+    let figures = |s: &Scores| [s.accuracy, s.accuracy_last_ten, s.f1].map(f64::to_bits);
+    let scores = record.scores.as_ref().map(figures);
+    let seconds = record.seconds.to_bits();
+    (&record.id, &record.model_sha256, scores, seconds)
 }
 
 #[cfg(test)]
@@ -265,12 +267,12 @@ mod tests {
         let mut records = vec![at(1, 100, 0.8), at(2, 100, 0.8), at(1, 100, 0.4)];
         records[2].config = serde_json::json!({"seed": 1, "train": {"batch-size": 64}});
         let group = CellRuns::choose(&records, &WANTED).unwrap();
-        assert_eq!(group.values(|r| r.scores.accuracy), [0.8, 0.8]);
+        assert_eq!(group.values(1.0, |s| s.accuracy), [0.8, 0.8]);
         // Published data come first, however few their seeds.
         records[0].data_mark = Some("other rows".to_owned());
         records[1].data_mark = Some("other rows".to_owned());
         let group = CellRuns::choose(&records, &WANTED).unwrap();
-        assert_eq!(group.values(|r| r.scores.accuracy), [0.4]);
+        assert_eq!(group.values(1.0, |s| s.accuracy), [0.4]);
         // Seeds and swept rates are no part of a recipe.
         let mut swept = vec![at(1, 100, 0.8), at(2, 100, 0.8)];
         for (record, lr) in swept.iter_mut().zip([1e-3, 1e-5]) {
@@ -280,15 +282,23 @@ mod tests {
     }
 
     #[test]
+    fn a_run_without_test_rows_makes_no_cell() {
+        let mut records = vec![at(1, 100, 0.8), at(2, 100, 0.9)];
+        records[1].scores = None;
+        let group = CellRuns::choose(&records, &WANTED).unwrap();
+        assert_eq!(group.values(1.0, |s| s.accuracy), [0.8]);
+    }
+
+    #[test]
     fn a_seed_counts_once_whatever_the_order() {
         let mut twice = [at(1, 100, 0.8), at(1, 100, 0.7)];
         let first = CellRuns::choose(&twice, &WANTED)
             .unwrap()
-            .values(|r| r.scores.accuracy);
+            .values(1.0, |s| s.accuracy);
         twice.reverse();
         let second = CellRuns::choose(&twice, &WANTED)
             .unwrap()
-            .values(|r| r.scores.accuracy);
+            .values(1.0, |s| s.accuracy);
         assert_eq!((first.len(), &first), (1, &second));
     }
 
@@ -300,7 +310,7 @@ mod tests {
         records[2].prior_gaps = vec![0.1];
         let holds = |r: &Record| !r.prior_gaps.is_empty();
         let found = CellRuns::choose_holding(&records, &WANTED, holds).unwrap();
-        assert_eq!(found.values(|r| r.scores.accuracy), [0.7]);
+        assert_eq!(found.values(1.0, |s| s.accuracy), [0.7]);
         assert_eq!(found.left_out, 1);
         assert!(CellRuns::choose_holding(&records, &WANTED, |_| false).is_none());
     }

@@ -38,7 +38,7 @@ pub(crate) fn record(
         data_mark: None,
         split_digest: String::new(),
         model_sha256: String::new(),
-        scores: Scores {
+        scores: Some(Scores {
             accuracy,
             accuracy_last_ten: accuracy,
             precision: accuracy,
@@ -47,8 +47,11 @@ pub(crate) fn record(
             shifted_accuracy: None,
             shifted_f1: None,
             calibration_error: None,
-        },
+        }),
         priors: Vec::new(),
+        told_priors: Vec::new(),
+        kept_epoch: None,
+        rates: Vec::new(),
         prior_gaps: Vec::new(),
         curves: None,
         heat: None,

@@ -43,5 +43,5 @@ mod wording;
 pub use atomic::write_atomic;
 pub use error::{Error, Result};
 pub use page::Section;
-pub use record::{Curves, Heat, Record, RunKey, Scores};
+pub use record::{Curves, Heat, RateResult, Record, RunKey, Scores};
 pub use table::{Align, Cell, Format, Table, render};

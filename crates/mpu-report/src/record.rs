@@ -1,4 +1,4 @@
-//! The record of one run: what the store keeps and every table and figure is made from.
+//! The record of one run: what its folder or a store keeps, and every table and figure is made from.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RunKey {
-    /// The dataset's slug.
+    /// The dataset's slug, or the name of the user's own file.
     pub dataset: String,
-    /// The split protocol's slug.
+    /// The split protocol's slug, or [`Record::TABLE`] for a table of the user's own.
     pub protocol: String,
     /// The number of classes `k`.
     pub classes: usize,
-    /// The asked-for prior `π_k` of the negative class.
+    /// The asked-for prior `π_k` of the negative class; for a table of the user's own, the one training is told.
     pub prior: f64,
     /// The method's slug.
     pub method: String,
@@ -32,7 +32,7 @@ pub struct RunKey {
     pub seed: u64,
 }
 
-/// Shares of test rows at the last epoch.
+/// Shares of test rows at the epoch whose model is the run's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Scores {
@@ -58,21 +58,24 @@ pub struct Scores {
     pub calibration_error: Option<f64>,
 }
 
-/// Figures of every epoch, each list as long as the run.
+/// Figures of every epoch, each list as long as the run, or empty if it was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Curves {
     /// What was minimised.
     pub train_loss: Vec<f64>,
     /// Mean loss of the test rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test_loss: Vec<f64>,
     /// Share of all training rows answered rightly by their hidden labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub oracle_train_accuracy: Vec<f64>,
     /// Share of the test rows answered rightly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test_accuracy: Vec<f64>,
 }
 
-/// Test rows by true class (outer list) and answer (inner list) at the last epoch.
+/// Test rows by true class (outer list) and answer (inner list), by the run's model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Heat {
@@ -80,6 +83,22 @@ pub struct Heat {
     pub support: Vec<Vec<u64>>,
     /// Mean of the true class's score less its strongest rival's; none where there are no rows.
     pub margin: Vec<Vec<Option<f64>>>,
+}
+
+/// One learning rate of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RateResult {
+    /// The rate.
+    pub lr: f64,
+    /// Estimated from held-out labelled rows and pool.
+    pub validation_accuracy: Option<f64>,
+    /// Estimated from the same.
+    pub validation_risk: Option<f64>,
+    /// By the true labels of test rows.
+    pub test_accuracy: Option<f64>,
+    /// Whether this one was taken.
+    pub chosen: bool,
 }
 
 /// The record of a finished run.
@@ -109,11 +128,22 @@ pub struct Record {
     pub split_digest: String,
     /// The digest of the trained weights.
     pub model_sha256: String,
-    /// How good it is.
-    pub scores: Scores,
-    /// The pool's class priors, the negative class last.
+    /// How good it is; none without test rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<Scores>,
+    /// The pool's class priors, the negative class last; empty where nobody knows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priors: Vec<f64>,
+    /// The priors that training was told, where they are not the pool's: estimated, given by the user, or wrong
+    /// on purpose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told_priors: Vec<f64>,
+    /// The epoch whose model is the run's, where it is not the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_epoch: Option<usize>,
+    /// Of a sweep, every learning rate with the figures it was chosen by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<RateResult>,
     /// `b_i` of the observed classes on their labelled training rows: by how much their risks move with
     /// their priors. Used by the study of wrong priors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -129,4 +159,7 @@ pub struct Record {
 impl Record {
     /// The version that this program writes and the newest it reads.
     pub const VERSION: u32 = 1;
+
+    /// The protocol of runs on a table of the user's own.
+    pub const TABLE: &str = "table";
 }

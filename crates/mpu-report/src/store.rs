@@ -75,21 +75,14 @@ impl Store {
             let text = read(&path)?;
             for (index, line) in text.lines().enumerate() {
                 if !line.trim().is_empty() {
-                    let record = parse::<Record>(&path, index + 1, line)?;
+                    let record = parse_record(&path, index + 1, line)?;
                     records.insert(record.id.clone(), record);
                 }
             }
         }
         for path in files(&self.root.join("records"), ".json")? {
-            let record = parse::<Record>(&path, 1, &read(&path)?)?;
+            let record = read_record(&path)?;
             records.insert(record.id.clone(), record);
-        }
-        if let Some(newer) = records.values().find(|r| r.version > Record::VERSION) {
-            return Err(Error::Newer {
-                id: newer.id.clone(),
-                found: newer.version,
-                known: Record::VERSION,
-            });
         }
         Ok(records)
     }
@@ -116,10 +109,7 @@ impl Store {
         if self.has(&record.id) {
             return Ok(());
         }
-        let path = self.record_path(&record.id);
-        let line = serde_json::to_string(record).map_err(|source| Error::json(&path, 1, source))?;
-        write_atomic(&path, (line + "\n").as_bytes())
-            .map_err(|error| Error::file("writing", &path, error))?;
+        write_record(&self.record_path(&record.id), record)?;
         let work = self.work(&record.id);
         if work.exists() {
             // The checkpoint has served; if it stays, it only takes room.
@@ -149,10 +139,7 @@ impl Store {
         let n = self.failures_of(&failure.id)?.len() + 1;
         let name = format!("{}.{n}.json", failure.id);
         let path = self.root.join("failures").join(name);
-        let text =
-            serde_json::to_string(failure).map_err(|source| Error::json(&path, 1, source))?;
-        write_atomic(&path, (text + "\n").as_bytes())
-            .map_err(|error| Error::file("writing", &path, error))
+        write(&path, failure)
     }
 
     /// The failed attempts at a run.
@@ -182,6 +169,16 @@ impl Store {
     fn record_path(&self, id: &str) -> PathBuf {
         self.root.join("records").join(format!("{id}.json"))
     }
+}
+
+/// Reads a record from a file of its own.
+pub fn read_record(path: &Path) -> Result<Record> {
+    parse_record(path, 1, &read(path)?)
+}
+
+/// Writes a record to a file of its own.
+pub fn write_record(path: &Path, record: &Record) -> Result<()> {
+    write(path, record)
 }
 
 /// Records as a bundle: one on each line, in the order of their ids.
@@ -215,6 +212,24 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
 
 fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| Error::file("reading", path, error))
+}
+
+fn parse_record(path: &Path, line: usize, text: &str) -> Result<Record> {
+    let record: Record = parse(path, line, text)?;
+    if record.version > Record::VERSION {
+        return Err(Error::Newer {
+            id: record.id,
+            found: record.version,
+            known: Record::VERSION,
+        });
+    }
+    Ok(record)
+}
+
+fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string(value).map_err(|source| Error::json(path, 1, source))?;
+    write_atomic(path, (text + "\n").as_bytes())
+        .map_err(|error| Error::file("writing", path, error))
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, line: usize, text: &str) -> Result<T> {

@@ -11,6 +11,7 @@ use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
 use mpu_eval::training_range::MARGIN;
 use mpu_eval::{Anchor, Calibration, Decision};
 use mpu_models::Params;
+use mpu_report::Record;
 use mpu_train::{EpochMetrics, Predictor};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -19,7 +20,7 @@ use serde::de::DeserializeOwned;
 use crate::config::RunConfig;
 use crate::error::{Context as _, Result, bail, ensure};
 use crate::fit::Trained;
-use crate::folder::{HeldOutScores, ModelCard, RunFolder, RunSummary};
+use crate::folder::{HeldOutScores, ModelCard, RunFolder};
 use crate::params::ClassifierParams;
 use crate::predictions::{Place, Predictions, Rule};
 use crate::prepared::Prepared;
@@ -43,7 +44,7 @@ pub struct Classifier {
     held_out: Option<HeldOutScores>,
     config: String,
     history: Vec<EpochMetrics>,
-    summary: Option<RunSummary>,
+    record: Option<Record>,
     folder: Option<PathBuf>,
 }
 
@@ -60,7 +61,7 @@ impl Classifier {
         trained: &Trained,
     ) -> Result<Self>
     where
-        D: Default + Serialize + DeserializeOwned,
+        D: Clone + Default + Serialize + DeserializeOwned,
     {
         let outcome = &trained.outcome;
         let _span = tracing::info_span!("calibrate").entered();
@@ -82,7 +83,7 @@ impl Classifier {
         model.held_out = held_out;
         model.config = config.to_toml()?;
         model.history.clone_from(&outcome.state.history);
-        model.summary = Some(RunSummary::new(config, prepared, trained)?);
+        model.record = Some(trained.record(config, prepared)?);
         Ok(model)
     }
 
@@ -124,7 +125,7 @@ impl Classifier {
             held_out: None,
             config: String::new(),
             history: Vec::new(),
-            summary: None,
+            record: None,
             folder: None,
         })
     }
@@ -138,7 +139,7 @@ impl Classifier {
         model.held_out = folder.held_out(&model.card.class_names)?;
         model.config = folder.config()?;
         model.history = folder.history()?;
-        model.summary = folder.summary()?;
+        model.record = folder.record()?;
         model.folder = Some(folder.path().to_owned());
         Ok(model)
     }
@@ -148,15 +149,15 @@ impl Classifier {
         self.save_into(&RunFolder::create(folder.as_ref(), &self.config)?)
     }
 
-    /// Writes into the folder of its run, which was begun with its configuration; the summary last of all.
+    /// Writes into the folder of its run, which was begun with its configuration; the record last of all.
     pub fn save_into(&self, folder: &RunFolder) -> Result<()> {
         if let Some(held) = &self.held_out {
             folder.write_held_out(held, &self.card.class_names)?;
         }
         folder.write_metrics(&self.history)?;
         folder.write_model(self.weights(), &self.card)?;
-        match &self.summary {
-            Some(summary) => folder.write_summary(summary),
+        match &self.record {
+            Some(record) => folder.write_record(record),
             None => Ok(()),
         }
     }
@@ -171,9 +172,17 @@ impl Classifier {
         self.predictor.params()
     }
 
-    /// The figures of the run that trained it; none if it was not finished.
-    pub fn summary(&self) -> Option<&RunSummary> {
-        self.summary.as_ref()
+    /// The record of the run that trained it; none if its folder has none.
+    pub fn record(&self) -> Option<&Record> {
+        self.record.as_ref()
+    }
+
+    /// The figures of the epoch that the model is of; none without the record of its run.
+    pub fn reported(&self) -> Option<&EpochMetrics> {
+        match self.record.as_ref()?.kept_epoch {
+            Some(kept) => self.history.iter().find(|metrics| metrics.epoch == kept),
+            None => self.history.last(),
+        }
     }
 
     /// The figures of every epoch.

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use mpu_models::Threads;
+use mpu_report::RateResult;
 use mpu_train::{EpochMetrics, Event, Outcome, State};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,7 +11,6 @@ use serde::de::DeserializeOwned;
 use crate::classifier::Classifier;
 use crate::config::{RunConfig, SweepConfig};
 use crate::error::{Context as _, Error, Result};
-use crate::folder::RateResult;
 use crate::prepared::{Prepared, Watcher};
 
 /// A finished run, or the chosen one of a sweep.
@@ -64,7 +64,7 @@ impl Trained {
     /// The classifier, calibrated on the rows that were held out.
     pub fn classifier<D>(&self, config: &RunConfig<D>, prepared: &Prepared) -> Result<Classifier>
     where
-        D: Default + Serialize + DeserializeOwned,
+        D: Clone + Default + Serialize + DeserializeOwned,
     {
         Classifier::new(config, prepared, self)
     }

@@ -1,25 +1,28 @@
-//! The folder of a run: its configuration, checkpoint, model, figures and summary.
+//! The folder of a run: its configuration, checkpoint, model, figures and record.
 
 use std::path::{Path, PathBuf};
 
-use mpu_data::source::content::sha256;
 use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{CostMatrix, MpuLabel, Priors, Scaler, Shape};
 use mpu_eval::{Calibration, TrainingRange};
 use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Params};
 use mpu_prior::PriorReport;
+use mpu_report::Record;
+use mpu_report::store::{read_record, write_record};
 use mpu_train::{EpochMetrics, Method, State, model_from_bytes, model_to_bytes};
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
 use crate::error::{Context as _, Error, Result, ensure};
 use crate::files;
-use crate::fit::Trained;
 use crate::prepared::Prepared;
 
-/// The version of `model.json` and `summary.json`.
+/// The version of `model.json`.
 const VERSION: u32 = 1;
+
+/// The file of the record.
+const RECORD: &str = "record.json";
 
 /// What is needed to use a model besides its weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,60 +141,6 @@ impl ModelCard {
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
-}
-
-/// The figures of a finished run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunSummary {
-    /// The version of this form.
-    pub version: u32,
-    /// The version of the program that trained it.
-    pub mpu_version: String,
-    /// The method.
-    pub method: Method,
-    /// The dataset, or the user's file.
-    pub dataset: String,
-    /// The number of classes, the negative one included.
-    pub classes: usize,
-    /// The share of negatives in the pool that training was told.
-    pub prior: f64,
-    /// The seed.
-    pub seed: u64,
-    /// Epochs trained.
-    pub epochs: usize,
-    /// The figures of the last epoch: what is reported.
-    pub last: EpochMetrics,
-    /// The mean test accuracy of the last ten epochs, beside it.
-    pub test_accuracy_last_ten: Option<f64>,
-    /// The learning rate.
-    pub lr: f64,
-    /// For a sweep: every rate with the figures it was chosen by.
-    pub sweep: Vec<RateResult>,
-    /// The digest of the split's rows.
-    pub split_digest: String,
-    /// The digest of the weights.
-    pub model_sha256: String,
-    /// How the data differ from the published ones, if they do.
-    pub data_mark: Option<String>,
-    /// Threads used.
-    pub threads: usize,
-    /// How long it took.
-    pub seconds: f64,
-}
-
-/// One learning rate of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RateResult {
-    /// The rate.
-    pub lr: f64,
-    /// Estimated from held-out labelled rows and pool.
-    pub validation_accuracy: Option<f64>,
-    /// Estimated from the same.
-    pub validation_risk: Option<f64>,
-    /// By the true labels of test rows.
-    pub test_accuracy: Option<f64>,
-    /// Whether this one was taken.
-    pub chosen: bool,
 }
 
 /// A run's folder.
@@ -344,14 +293,19 @@ impl RunFolder {
         history.with_context(damaged)
     }
 
-    /// The summary, if the run was finished.
-    pub(crate) fn summary(&self) -> Result<Option<RunSummary>> {
-        let path = self.file("summary.json");
-        if !path.exists() {
-            return Ok(None);
-        }
-        let summary = serde_json::from_slice(&files::read(&path)?);
-        summary.with_context(|| format!("{} is damaged", path.display()))
+    /// The record of a finished run.
+    pub fn finished(&self) -> Result<Record> {
+        let path = self.path.display();
+        self.record()?.with_context(|| {
+            format!("{path} has no {RECORD}: the run is not finished, or an earlier version made it\nhint: `mpu-cli train --resume {path}` finishes it and writes the record")
+        })
+    }
+
+    /// The record, if there is one.
+    pub fn record(&self) -> Result<Option<Record>> {
+        let path = self.file(RECORD);
+        let record = path.exists().then(|| read_record(&path));
+        Ok(record.transpose()?)
     }
 
     /// The model of a finished run.
@@ -359,10 +313,9 @@ impl RunFolder {
         ModelCard::read(self)
     }
 
-    /// Writes the summary, last of all: where it is, the run is complete.
-    pub(crate) fn write_summary(&self, summary: &RunSummary) -> Result<()> {
-        let bytes = serde_json::to_vec_pretty(summary).context("writing summary.json")?;
-        files::write_atomic(&self.file("summary.json"), &bytes)
+    /// Writes the record, last of all: where it is, the run is complete.
+    pub(crate) fn write_record(&self, record: &Record) -> Result<()> {
+        Ok(write_record(&self.file(RECORD), record)?)
     }
 }
 
@@ -378,46 +331,4 @@ pub fn read_state(path: &Path) -> Result<Option<State>> {
 /// Keeps the state of a run in a file.
 pub fn write_state(path: &Path, state: &State) -> Result<()> {
     files::write_atomic(path, &state.to_bytes()?)
-}
-
-impl RunSummary {
-    /// The version that this program writes.
-    pub const VERSION: u32 = VERSION;
-
-    pub(crate) fn new<D>(
-        config: &RunConfig<D>,
-        prepared: &Prepared,
-        trained: &Trained,
-    ) -> Result<Self> {
-        let outcome = &trained.outcome;
-        let history = &outcome.state.history;
-        let facts = &prepared.facts;
-        Ok(Self {
-            version: VERSION,
-            mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
-            method: config.method,
-            dataset: facts.dataset.clone(),
-            classes: prepared.problem.classes().get(),
-            prior: prepared.priors.negative(),
-            seed: config.seed,
-            epochs: outcome.state.epochs_done(),
-            last: outcome.reported().context("no epoch was trained")?.clone(),
-            test_accuracy_last_ten: Self::last_ten(history),
-            lr: trained.lr,
-            sweep: trained.rates.clone(),
-            split_digest: facts.split_digest.clone(),
-            model_sha256: sha256(&model_to_bytes(outcome.params())?),
-            data_mark: facts.mark.clone(),
-            threads: trained.threads.get(),
-            seconds: trained.seconds,
-        })
-    }
-
-    /// The mean test accuracy of the last ten epochs.
-    pub fn last_ten(history: &[EpochMetrics]) -> Option<f64> {
-        let last = &history[history.len().saturating_sub(10)..];
-        let sum: Option<f64> = last.iter().map(|metrics| metrics.test_accuracy).sum();
-        sum.filter(|_| !last.is_empty())
-            .map(|sum| sum / last.len() as f64)
-    }
 }

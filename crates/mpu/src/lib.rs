@@ -73,6 +73,7 @@ mod predictions;
 mod prepared;
 mod prior_estimate;
 mod prior_summary;
+mod record;
 mod rows;
 pub mod run_report;
 
@@ -82,12 +83,10 @@ pub use costs::NamedCosts;
 pub use data_check::{HeldOutCheck, describe_check};
 pub use error::{Error, Result};
 pub use fit::Trained;
-pub use folder::{
-    HeldOutScores, ModelCard, RateResult, RunFolder, RunSummary, read_state, write_state,
-};
+pub use folder::{HeldOutScores, ModelCard, RunFolder, read_state, write_state};
 pub use params::ClassifierParams;
 pub use predictions::{Place, Predictions, Rule};
-pub use prepared::{DataFacts, NEGATIVE, Prepared, Probabilities, Watcher, dataset};
+pub use prepared::{DataFacts, NEGATIVE, Prepared, Watcher, dataset};
 pub use prior_estimate::{detector_margins, estimate_priors};
 pub use prior_summary::{prior_chart, prior_interval, prior_sentence, prior_warnings};
 pub use rows::{MIN_STEPS, TableConfig, TableData, TablePriors, TableRows};

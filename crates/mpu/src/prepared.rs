@@ -6,12 +6,10 @@ use mpu_data::source::progress::Progress;
 use mpu_data::source::resolve::Locations;
 use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{CostMatrix, Priors, Scaler, Seed, Split};
-use mpu_eval::reliability::Reliability;
-use mpu_eval::shift::{self, reweighted};
-use mpu_eval::{Calibration, Confusion, Decision, TrainingRange};
+use mpu_eval::TrainingRange;
 use mpu_models::{ModelSpec, Threads};
 use mpu_prior::PriorReport;
-use mpu_train::{Judged, Method, Observer, Outcome, Problem, Run, RunError, State};
+use mpu_train::{Observer, Outcome, Problem, Run, RunError, State};
 
 use crate::config::{Auto, RunConfig};
 use crate::error::{Context as _, Error, Result};
@@ -50,11 +48,15 @@ pub struct Prepared {
     pub facts: DataFacts,
 }
 
-/// What is said of the data in summaries and model cards.
+/// What is said of the data in records and model cards.
 #[derive(Debug, Clone)]
 pub struct DataFacts {
     /// The dataset, or the user's file.
     pub dataset: String,
+    /// The split protocol, or [`Record::TABLE`](mpu_report::Record::TABLE).
+    pub protocol: &'static str,
+    /// The share of negatives in the pool: of a benchmark as asked for, else as training is told.
+    pub prior: f64,
     /// Names of the observed classes, then of the negative one.
     pub class_names: Vec<String>,
     /// The digest of the split.
@@ -117,6 +119,8 @@ impl Prepared {
             true_priors: Some(split.priors.clone()),
             facts: DataFacts {
                 dataset: config.data.dataset.slug().to_owned(),
+                protocol: config.data.protocol.slug(),
+                prior: config.data.prior,
                 class_names: names,
                 split_digest: split.digest(),
                 mark: split.data_mark.clone(),
@@ -181,41 +185,4 @@ fn shifted(priors: &Priors, shift: Option<&[f64]>) -> Result<Priors> {
     // A prior that a shift takes away in full may end below zero by rounding.
     let moved = moved.map(|pi| if pi.abs() < 1e-9 { 0.0 } else { pi });
     Priors::new(moved.collect()).context("data.prior-shift")
-}
-
-/// What the probabilities of test rows are worth.
-pub struct Probabilities {
-    /// Answers after the class proportions of the test rows were estimated from their features alone.
-    pub shifted: Confusion,
-    /// Of the answers' probabilities, under the pool's priors.
-    pub calibration_error: f64,
-}
-
-impl Probabilities {
-    /// Bins of the calibration error.
-    const BINS: usize = 15;
-
-    /// Judges scores of test rows; none where scores are no log-probabilities under the pool's priors.
-    pub fn of(
-        method: Method,
-        priors: &Priors,
-        test: &Judged,
-        scores: &[f32],
-    ) -> Result<Option<Self>> {
-        if !method.scores_are_log_probabilities() || method.uses_hidden_labels() {
-            return Ok(None);
-        }
-        let classes = priors.classes();
-        let k = classes.get();
-        let identity = Calibration::new(1.0, vec![Some(0.0); k])?;
-        let probabilities = identity.probabilities(scores)?;
-        let now = shift::estimate_priors(priors, &probabilities)?.priors;
-        let moved = reweighted(priors, &now, &probabilities)?;
-        let answers = Decision::Argmax.answers(classes, &moved)?;
-        let reliability = Reliability::new(classes, &test.classes, &probabilities, Self::BINS)?;
-        Ok(Some(Self {
-            shifted: Confusion::new(classes, &test.classes, &answers)?,
-            calibration_error: reliability.top_error,
-        }))
-    }
 }

@@ -12,6 +12,7 @@ use mpu_data::table::{
 };
 use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
+use mpu_report::Record;
 use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
 use serde::{Deserialize, Serialize};
 
@@ -330,6 +331,8 @@ impl<'a> TableRows<'a> {
             costs,
             facts: DataFacts {
                 dataset: config.data.name(),
+                protocol: Record::TABLE,
+                prior: priors.negative(),
                 class_names: names,
                 split_digest: sha256(digest.join(" ").as_bytes()),
                 mark: None,

@@ -124,7 +124,8 @@ A cost matrix as CSV (what each answer costs, one line for each true class):
     #[command(after_help = "Examples:
   mpu-cli report runs/items
   mpu-cli report runs/items --data checked.csv --out report.html
-  mpu-cli report runs/first runs/second --format md --out report.md")]
+  mpu-cli report runs/first runs/second --format md --out report.md
+  mpu-cli report results --id 011fa5efba1dc986")]
     Report(Box<report::ReportArgs>),
 
     /// Export a model as ONNX, with a model card that describes it.
@@ -171,10 +172,11 @@ A cost matrix as CSV (what each answer costs, one line for each true class):
     #[command(after_help = "Example:\n  mpu-cli status sweep.toml --out results")]
     Status(runs::Status),
 
-    /// Tabulate a sweep: mean and standard deviation over seeds.
+    /// Tabulate runs: mean and standard deviation over seeds.
     #[command(after_help = "Examples:
   mpu-cli collect sweep.toml --out results
-  mpu-cli collect sweep.toml --out results --format csv")]
+  mpu-cli collect sweep.toml --out results --format csv
+  mpu-cli collect runs/first runs/second")]
     Collect(runs::Collect),
 
     /// Submit the missing runs of a sweep to Slurm as a job array.

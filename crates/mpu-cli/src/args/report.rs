@@ -8,9 +8,13 @@ use super::slug_parser;
 /// `mpu-cli report`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// The folders of finished runs; several are compared side by side.
-    #[arg(required = true, value_name = "RUN")]
+    /// Folders of finished runs, or stores of runs; several runs are compared side by side.
+    #[arg(required = true, value_name = "RUN|STORE")]
     pub(crate) runs: Vec<PathBuf>,
+
+    /// Of a store, only the runs with these ids, or ids that begin so.
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) id: Vec<String>,
 
     /// The file to write. By default HTML goes to report.html in the run's folder (for several runs: in the
     /// current folder), and Markdown and JSON go to standard output.

@@ -84,8 +84,14 @@ pub(crate) struct Status {
 /// `mpu-cli collect`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Collect {
-    #[command(flatten)]
-    pub(crate) sweep: Sweep,
+    /// Sweeps (TOML) or plans (JSON lines) whose runs are in the store, folders of runs, or other stores.
+    #[arg(required = true, value_name = "FILE|RUN|STORE")]
+    pub(crate) runs: Vec<PathBuf>,
+
+    /// The store that sweeps and plans are looked up in.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub(crate) out: PathBuf,
+
     #[command(flatten)]
     pub(crate) report: Report,
 }

@@ -1,14 +1,15 @@
 //! `mpu-cli plan|run|status|collect`: a sweep of many runs and what came of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
+use mpu::RunFolder;
 use mpu_data::source::resolve::Locations;
 use mpu_report::store::Store;
-use mpu_report::{Align, Record, Table, render, stats};
+use mpu_report::{Align, Record, Scores, Table, render, stats};
 use serde::Serialize;
 
 use crate::args::runs::{Collect, Local, Plan, Run, Shard, Status};
@@ -29,7 +30,7 @@ pub(crate) struct Stopped {
 
 pub(crate) fn plan(args: &Plan) -> anyhow::Result<Answer> {
     #[derive(Serialize)]
-    struct Row {
+    struct PlannedRun {
         id: String,
         name: String,
         cost: f64,
@@ -46,7 +47,7 @@ pub(crate) fn plan(args: &Plan) -> anyhow::Result<Answer> {
     let mut rows = Vec::new();
     for run in &runs {
         table.push([run.id.clone(), run.name(), format!("{:.1}", run.cost())]);
-        rows.push(Row {
+        rows.push(PlannedRun {
             id: run.id.clone(),
             name: run.name(),
             cost: run.cost(),
@@ -153,7 +154,7 @@ fn part(runs: Vec<Planned>, shard: Option<Shard>) -> Vec<Planned> {
 
 pub(crate) fn status(args: &Status) -> anyhow::Result<Answer> {
     #[derive(Serialize)]
-    struct Report {
+    struct Progress {
         total: usize,
         done: usize,
         failed: Vec<(String, String)>,
@@ -183,7 +184,7 @@ pub(crate) fn status(args: &Status) -> anyhow::Result<Answer> {
     ] {
         table.push([name.to_owned(), number.to_string()]);
     }
-    let report = Report {
+    let report = Progress {
         total: runs.len(),
         done: done.len(),
         failed,
@@ -200,34 +201,25 @@ pub(crate) fn status(args: &Status) -> anyhow::Result<Answer> {
 
 pub(crate) fn collect(args: &Collect) -> anyhow::Result<Answer> {
     #[derive(Serialize)]
-    struct Row<'a> {
+    struct Group<'a> {
         run: &'a str,
         seeds: usize,
-        accuracy_mean: f64,
-        accuracy_std: f64,
-        f1_mean: f64,
-        f1_std: f64,
+        accuracy_mean: Option<f64>,
+        accuracy_std: Option<f64>,
+        f1_mean: Option<f64>,
+        f1_std: Option<f64>,
     }
-    let runs = plan::read(&args.sweep.file)?;
-    let records = Store::read_only(&args.sweep.out).records()?;
+    let (records, wanted) = records(args)?;
     // Runs that differ in their seeds alone are one row, in the order of the plan.
     let mut order = Vec::new();
     let mut groups: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
-    let mut missing = 0;
-    for run in &runs {
-        let Some(record) = records.get(&run.id) else {
-            missing += 1;
-            continue;
-        };
+    for record in &records {
         let name = describe(record);
         if !groups.contains_key(&name) {
             order.push(name.clone());
         }
         groups.entry(name).or_default().push(record);
     }
-    // A group has a record at least; one record has no deviation.
-    let mean = |values: &[f64]| stats::mean(values).unwrap_or(f64::NAN);
-    let std = |values: &[f64]| stats::std_dev(values).unwrap_or(0.0);
     let mut table = Table::new([
         ("run", Align::Left),
         ("seeds", Align::Right),
@@ -237,34 +229,69 @@ pub(crate) fn collect(args: &Collect) -> anyhow::Result<Answer> {
     let mut rows = Vec::new();
     for name in &order {
         let group = &groups[name];
-        let column = |value: fn(&Record) -> f64| -> Vec<f64> {
-            group.iter().map(|record| 100.0 * value(record)).collect()
+        // Without test rows there is no mean; one run has no deviation.
+        let spread = |score: fn(&Scores) -> f64| {
+            let scores = group.iter().filter_map(|record| record.scores.as_ref());
+            let values: Vec<f64> = scores.map(|scores| 100.0 * score(scores)).collect();
+            let mean = stats::mean(&values);
+            (mean, mean.map(|_| stats::std_dev(&values).unwrap_or(0.0)))
         };
-        let (accuracy, f1) = (column(|r| r.scores.accuracy), column(|r| r.scores.f1));
-        let row = Row {
+        let shown = |spread: (Option<f64>, Option<f64>)| match spread {
+            (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
+            _ => "–".to_owned(),
+        };
+        let (accuracy, f1) = (spread(|s| s.accuracy), spread(|s| s.f1));
+        let seeds = group.len();
+        table.push([name.clone(), seeds.to_string(), shown(accuracy), shown(f1)]);
+        rows.push(Group {
             run: name,
-            seeds: group.len(),
-            accuracy_mean: mean(&accuracy),
-            accuracy_std: std(&accuracy),
-            f1_mean: mean(&f1),
-            f1_std: std(&f1),
-        };
-        table.push([
-            name.clone(),
-            row.seeds.to_string(),
-            format!("{:.2} ± {:.2}", row.accuracy_mean, row.accuracy_std),
-            format!("{:.2} ± {:.2}", row.f1_mean, row.f1_std),
-        ]);
-        rows.push(row);
+            seeds,
+            accuracy_mean: accuracy.0,
+            accuracy_std: accuracy.1,
+            f1_mean: f1.0,
+            f1_std: f1.1,
+        });
     }
     let mut text = render(args.report.format, &table, &rows)?;
+    let missing = wanted - records.len();
     if missing > 0 {
-        tracing::warn!("{missing} of {} runs are missing", runs.len());
+        tracing::warn!("{missing} of {wanted} runs are missing");
         if args.report.format == mpu_report::Format::Table {
-            writeln!(text, "{missing} of {} runs are missing", runs.len())?;
+            writeln!(text, "{missing} of {wanted} runs are missing")?;
         }
     }
     Ok(Answer::good(text))
+}
+
+/// The records that are asked for and there, and how many are asked for. A run counts once.
+fn records(args: &Collect) -> anyhow::Result<(Vec<Record>, usize)> {
+    let (mut records, mut wanted) = (Vec::new(), BTreeSet::new());
+    let stored = Store::read_only(&args.out).records()?;
+    for path in &args.runs {
+        if path.is_dir() {
+            let found = records_in(path)?.into_iter();
+            records.extend(found.filter(|record| wanted.insert(record.id.clone())));
+        } else {
+            let runs = plan::read(path)?.into_iter();
+            let new = runs.filter(|run| wanted.insert(run.id.clone()));
+            records.extend(new.filter_map(|run| stored.get(&run.id).cloned()));
+        }
+    }
+    Ok((records, wanted.len()))
+}
+
+/// The record of a run's folder, or all records of a store.
+pub(crate) fn records_in(folder: &Path) -> anyhow::Result<Vec<Record>> {
+    if let Ok(run) = RunFolder::open(folder) {
+        return Ok(vec![run.finished()?]);
+    }
+    let records = Store::read_only(folder).records()?;
+    anyhow::ensure!(
+        !records.is_empty(),
+        "{} is neither the folder of a run (it has no config.toml) nor a store of runs (it has no records)",
+        folder.display()
+    );
+    Ok(records.into_values().collect())
 }
 
 /// What a run was, but for its seed.
@@ -275,18 +302,16 @@ fn describe(record: &Record) -> String {
     } else {
         key.lr.to_string()
     };
+    // Priors estimated from the user's own rows differ from seed to seed.
+    let prior = match &record.config["data"]["priors"] {
+        estimated if key.protocol == Record::TABLE && estimated == "auto" => "auto".to_owned(),
+        _ => key.prior.to_string(),
+    };
     let mark = record.data_mark.as_ref();
     let mark = mark.map(|mark| format!(" [{mark}]")).unwrap_or_default();
     format!(
-        "{} k={} π={} {} {}/{}/{} lr={rate} epochs={}{mark}",
-        key.dataset,
-        key.classes,
-        key.prior,
-        key.method,
-        key.surrogate,
-        key.gamma,
-        key.form,
-        key.epochs
+        "{} k={} π={prior} {} {}/{}/{} lr={rate} epochs={}{mark}",
+        key.dataset, key.classes, key.method, key.surrogate, key.gamma, key.form, key.epochs
     )
 }
 

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use indicatif::ProgressBar;
 use mpu::models::Threads;
-use mpu::{NamedCosts, Prepared, RunConfig, RunFolder, RunSummary, TableRows, Trained, files};
+use mpu::{NamedCosts, Prepared, RunConfig, RunFolder, TableRows, Trained, files};
 use mpu_report::tensorboard::EventWriter;
-use mpu_report::{Align, Format, Table};
+use mpu_report::{Align, Format, Record, Table};
 use mpu_train::{Control, EpochMetrics, Event, Observer, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -136,12 +136,13 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         })?;
         let model = trained.classifier(&self.config, &self.prepared)?;
         model.save_into(&self.folder)?;
-        let summary = model.summary().context("no epoch was trained")?;
+        let reported = model.record().zip(model.reported());
+        let (record, reported) = reported.context("no epoch was trained")?;
         let text = match self.args.report.format {
-            Format::Json => serde_json::to_string_pretty(&summary)? + "\n",
+            Format::Json => serde_json::to_string_pretty(record)? + "\n",
             format => {
-                let text = mpu_report::render(format, &table(summary), &summary)?;
-                let marked = summary.data_mark.as_ref();
+                let text = mpu_report::render(format, &table(record, reported), record)?;
+                let marked = record.data_mark.as_ref();
                 let mark = marked.map(|m| format!("data: {m}\n")).unwrap_or_default();
                 format!("{text}{mark}run folder: {}\n", self.folder.path().display())
             }
@@ -189,16 +190,15 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
     }
 }
 
-fn table(summary: &RunSummary) -> Table {
+fn table(record: &Record, last: &EpochMetrics) -> Table {
     let percent =
         |share: Option<f64>| share.map_or("–".to_owned(), |s| format!("{:.2} %", 100.0 * s));
-    let last = &summary.last;
     let mut table = Table::new([("last epoch", Align::Left), ("value", Align::Right)]);
     let shares = [
         ("test accuracy", last.test_accuracy),
         (
             "test accuracy, mean of the last ten epochs",
-            summary.test_accuracy_last_ten,
+            record.scores.map(|scores| scores.accuracy_last_ten),
         ),
         ("test macro precision", last.test_precision),
         ("test macro recall", last.test_recall),
@@ -223,13 +223,13 @@ fn table(summary: &RunSummary) -> Table {
             percent(Some(last.corrected_steps)),
         ),
         ("unbiasedness gap", format!("{:.4}", last.unbiasedness_gap)),
-        ("learning rate", format!("{}", summary.lr)),
-        ("epochs", summary.epochs.to_string()),
-        ("seconds", format!("{:.1}", summary.seconds)),
+        ("learning rate", record.key.lr.to_string()),
+        ("epochs", record.key.epochs.to_string()),
+        ("seconds", format!("{:.1}", record.seconds)),
     ] {
         table.push([name.to_owned(), value]);
     }
-    for row in &summary.sweep {
+    for row in &record.rates {
         let chosen = if row.chosen { " (chosen)" } else { "" };
         let name = format!("lr {}: estimated accuracy, held out{chosen}", row.lr);
         table.push([name, percent(row.validation_accuracy)]);

@@ -5,7 +5,7 @@ use crate::cell::{CellRuns, FULL, Wanted};
 use crate::error::Result;
 use crate::page::Section;
 use crate::paper::{self, MacroF1Row};
-use crate::record::Record;
+use crate::record::{Record, Scores};
 use crate::stats;
 use crate::table::{Align, Cell, Table};
 use crate::wording::{code_list, signed};
@@ -104,10 +104,10 @@ fn wanted(method: &str) -> Wanted<'_> {
 
 /// None where the two cannot be compared.
 fn compare(group: &CellRuns<'_>, reference: &CellRuns<'_>) -> Option<Comparison> {
-    let f1 = |r: &Record| 100.0 * r.scores.f1;
-    let theirs = reference.by_seed(f1);
+    let f1 = |s: &Scores| s.f1;
+    let theirs = reference.by_seed(100.0, f1);
     let shared: Vec<(f64, f64)> = group
-        .by_seed(f1)
+        .by_seed(100.0, f1)
         .into_iter()
         .filter_map(|(seed, value)| Some((value, *theirs.get(&seed)?)))
         .collect();
@@ -118,7 +118,7 @@ fn compare(group: &CellRuns<'_>, reference: &CellRuns<'_>) -> Option<Comparison>
     Some(Comparison {
         pairs: shared.len(),
         p: stats::wilcoxon(&differences).map(|test| test.p),
-        delta: stats::cliffs_delta(&group.values(f1), &reference.values(f1)),
+        delta: stats::cliffs_delta(&group.values(100.0, f1), &reference.values(100.0, f1)),
     })
 }
 
@@ -140,9 +140,9 @@ fn cells(
         Some(group) => {
             let ours = group.spread(100.0, |s| s.f1);
             let difference = signed(ours.mean - published.mean, 2);
-            let values = group.values(|r| 100.0 * r.scores.f1);
+            let values = group.values(100.0, |s| s.f1);
             let interval = stats::t_interval(&values, 0.95);
-            let seconds = group.values(|r| r.seconds);
+            let seconds: Vec<f64> = group.records.iter().map(|r| r.seconds).collect();
             let time = stats::median(&seconds).zip(stats::mad(&seconds));
             (
                 Cell::new(ours.show(2))

@@ -133,7 +133,7 @@ mod tests {
     fn wins_and_gaps_are_counted_where_they_can_be() {
         assert_eq!(section(&accuracy_rows(&[]).unwrap()), None);
         let mut records = vec![record("a", OURS, 1, 0.97), record("b", ORACLE, 1, 0.98)];
-        records[0].scores.shifted_accuracy = Some(0.975);
+        records[0].scores.as_mut().unwrap().shifted_accuracy = Some(0.975);
         let text = section(&accuracy_rows(&records).unwrap()).unwrap().to_md();
         for part in [
             "best published cell in 1 of 1 rows",

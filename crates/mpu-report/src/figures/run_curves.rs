@@ -20,6 +20,8 @@ pub enum CurveKind {
     OracleTrainAccuracy,
     /// Accuracy on test rows with true labels.
     TestAccuracy,
+    /// What was minimised on the training rows, where no more is known.
+    TrainLoss,
 }
 
 mpu_data::named!(CurveKind, "curve", {
@@ -30,6 +32,7 @@ mpu_data::named!(CurveKind, "curve", {
     PuAccuracy => "pu-accuracy",
     OracleTrainAccuracy => "oracle-train-accuracy",
     TestAccuracy => "test-accuracy",
+    TrainLoss => "train-loss",
 });
 
 impl CurveKind {
@@ -43,6 +46,7 @@ impl CurveKind {
             Self::PuAccuracy => "estimated from PU rows",
             Self::OracleTrainAccuracy => "training, by hidden labels",
             Self::TestAccuracy => "test accuracy",
+            Self::TrainLoss => "training loss",
         }
     }
 
@@ -55,8 +59,11 @@ impl CurveKind {
     }
 
     fn style(self) -> Style {
-        // Each kind looks the same in every figure, whichever others are there.
-        Style::nth(self as usize % 4)
+        // Each kind looks the same in every figure, whichever others are there; a loss stands in for risks.
+        match self {
+            Self::TrainLoss => Self::TrainRisk.style(),
+            kind => Style::nth(kind as usize % 4),
+        }
     }
 }
 

@@ -136,6 +136,7 @@ fn curves(kinds: &[CurveKind], seed: u64) -> RunCurves {
             CurveKind::PuAccuracy => (0.4, 0.89),
             CurveKind::OracleTrainAccuracy => (0.4, 0.97),
             CurveKind::TestAccuracy => (0.4, 0.905),
+            CurveKind::TrainLoss => (0.9, 0.2),
         };
         end + (start - end) * fade + noise
     };

@@ -195,17 +195,14 @@ fn data(md: &mut String, check: &DataCheck) {
 fn figures(md: &mut String, model: &Classifier) -> Result<()> {
     md.push_str("\n## How good it is\n");
     let mut any = false;
-    if let Some(summary) = model.summary() {
-        let last = &summary.last;
-        if let (Some(accuracy), Some(f1)) = (last.test_accuracy, last.test_f1) {
-            any = true;
-            let _ = write!(
-                md,
-                "\nBy true labels, on the run's test rows: accuracy {}, macro F1 {}.\n",
-                percent(accuracy),
-                percent(f1)
-            );
-        }
+    if let Some(scores) = model.record().and_then(|record| record.scores.as_ref()) {
+        any = true;
+        let _ = write!(
+            md,
+            "\nBy true labels, on the run's test rows: accuracy {}, macro F1 {}.\n",
+            percent(scores.accuracy),
+            percent(scores.f1)
+        );
     }
     if let Some(scored) = judge::held_out(model)
         && let Known::Pu(labels) = &scored.known
@@ -233,7 +230,9 @@ fn figures(md: &mut String, model: &Classifier) -> Result<()> {
             let _ = write!(md, "\nDoubtful: {}.\n", plain(doubt));
         }
     }
-    if !any {
+    if model.record().is_none() {
+        md.push_str("\nThe folder of the run has no record.json: what it measured on test rows is not known.\n");
+    } else if !any {
         md.push_str("\nNothing was measured: the run has neither test rows nor rows held out of training.\n");
     }
     Ok(())

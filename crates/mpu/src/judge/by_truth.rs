@@ -1,7 +1,7 @@
 //! How good answers are by true labels.
 
-use mpu_data::{ClassCount, CostMatrix};
-use mpu_eval::margins::Margins;
+use mpu_data::CostMatrix;
+use mpu_eval::margins::{Margins, true_margins};
 use mpu_eval::reliability::Reliability;
 use mpu_eval::{Confusion, auc};
 use serde::Serialize;
@@ -75,7 +75,6 @@ impl ByTruth {
         let costs = costs.or(model.card().costs.as_ref());
         let (names, classes) = (&model.card().class_names, model.classes());
         let calibration = model.card().calibration.as_ref();
-        let k = classes.get();
         let given = model.answers_to(scores)?;
         let confusion = Confusion::new(classes, truths, &given)?;
         let probabilities = calibration.map(|c| c.probabilities(scores)).transpose()?;
@@ -83,9 +82,7 @@ impl ByTruth {
             Some(p) => (auc::one_versus_rest(classes, truths, p)?, "probabilities"),
             None => (auc::one_versus_rest(classes, truths, scores)?, "scores"),
         };
-        let counts: Vec<Vec<u64>> = (0..k)
-            .map(|y| (0..k).map(|j| confusion.count(y, j)).collect())
-            .collect();
+        let counts = confusion.rows();
         let figures = names.iter().enumerate().map(|(class, name)| {
             let rates = confusion.rates(class);
             ClassFigures {
@@ -115,30 +112,6 @@ impl ByTruth {
             reliability: reliability.transpose()?,
         })
     }
-}
-
-fn true_margins(
-    classes: ClassCount,
-    truths: &[usize],
-    given: &[usize],
-    scores: &[f32],
-) -> Result<Vec<Vec<Option<f64>>>> {
-    let k = classes.get();
-    let mut margins = vec![vec![None; k]; k];
-    for answer in 0..k {
-        let (mut own_truths, mut own_scores) = (Vec::new(), Vec::new());
-        for (row, &truth) in truths.iter().enumerate() {
-            if given[row] == answer {
-                own_truths.push(truth);
-                own_scores.extend_from_slice(&scores[row * k..(row + 1) * k]);
-            }
-        }
-        let own = Margins::new(classes, &own_truths, &own_scores)?;
-        for (truth, margin) in own.by_class.into_iter().enumerate() {
-            margins[truth][answer] = margin;
-        }
-    }
-    Ok(margins)
 }
 
 /// The mean of those that are there.

@@ -2,33 +2,36 @@
 
 use mpu_data::table::{ColumnKind, FeatureSchema};
 use mpu_models::ModelSpec;
+use mpu_report::Record;
 use mpu_report::run_report::Fact;
 
 use crate::classifier::Classifier;
-use crate::folder::{ModelCard, RunSummary};
+use crate::folder::ModelCard;
 
 /// Data, method, priors, epochs, seed, time.
-pub(crate) fn of_run(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
-    let card = model.card();
+pub(crate) fn of_run(record: &Record, data: String, priors_from: String) -> Vec<Fact> {
+    let key = &record.key;
+    let loss = format!("{}, γ = {}, {}", key.surrogate, key.gamma, key.form);
     let mut facts = vec![
-        Fact::new("data", data(card)),
-        Fact::new("method", card.method.slug()),
-        Fact::new("loss", loss(card)),
-        Fact::new("class priors", priors_from(card)),
-        Fact::new("epochs", epochs(summary)),
-        Fact::new("learning rate", learning_rate(summary)),
-        Fact::new("seed", summary.seed.to_string()),
-        Fact::new("time", time(summary)),
-        Fact::new("program", format!("mpu {}", summary.mpu_version)),
+        Fact::new("data", data),
+        Fact::new("method", &key.method),
+        Fact::new("loss", loss),
+        Fact::new("class priors", priors_from),
+        Fact::new("epochs", epochs(record)),
+        Fact::new("learning rate", learning_rate(record)),
+        Fact::new("seed", key.seed.to_string()),
+        Fact::new("time", time(record)),
+        Fact::new("program", format!("mpu {}", record.program)),
+        Fact::new("id", &record.id),
     ];
-    if let Some(mark) = &card.data_mark {
+    if let Some(mark) = &record.data_mark {
         facts.insert(1, Fact::new("data differ", mark.clone()));
     }
     facts
 }
 
 /// Network, inputs, classes, weights.
-pub(crate) fn of_model(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
+pub(crate) fn of_model(model: &Classifier, record: &Record) -> Vec<Fact> {
     let card = model.card();
     let trainable = model.weights().trainable().len();
     let calibration = match &card.calibration {
@@ -45,11 +48,11 @@ pub(crate) fn of_model(model: &Classifier, summary: &RunSummary) -> Vec<Fact> {
         Fact::new("classes", card.class_names.join(", ")),
         Fact::new("trainable parameters", grouped(trainable)),
         Fact::new("probabilities", calibration),
-        Fact::new("SHA-256 of the weights", summary.model_sha256.clone()),
+        Fact::new("SHA-256 of the weights", &record.model_sha256),
     ]
 }
 
-fn data(card: &ModelCard) -> String {
+pub(crate) fn data(card: &ModelCard) -> String {
     match &card.check {
         None => format!("benchmark {}", card.dataset),
         Some(check) => format!(
@@ -80,37 +83,36 @@ pub(crate) fn priors_from(card: &ModelCard) -> String {
     }
 }
 
-fn epochs(summary: &RunSummary) -> String {
-    if summary.last.epoch == summary.epochs {
-        summary.epochs.to_string()
-    } else {
-        format!(
-            "{}, of which epoch {} was kept",
-            summary.epochs, summary.last.epoch
-        )
+fn epochs(record: &Record) -> String {
+    let epochs = record.key.epochs;
+    match record.kept_epoch {
+        None => epochs.to_string(),
+        Some(kept) => format!("{epochs}, of which epoch {kept} was kept"),
     }
 }
 
-fn learning_rate(summary: &RunSummary) -> String {
-    match summary.sweep.len() {
-        0 => summary.lr.to_string(),
-        n => format!("{}, the best of {n} by estimates from PU rows", summary.lr),
+fn learning_rate(record: &Record) -> String {
+    let lr = record.key.lr;
+    match record.rates.len() {
+        0 if record.key.swept => format!("{lr}, the best of several"),
+        0 => lr.to_string(),
+        n => format!("{lr}, the best of {n} by estimates from PU rows"),
     }
 }
 
-fn time(summary: &RunSummary) -> String {
-    let seconds = summary.seconds;
+fn time(record: &Record) -> String {
+    let seconds = record.seconds;
     let time = if seconds < 120.0 {
         format!("{seconds:.1} s")
     } else {
         format!("{:.1} min", seconds / 60.0)
     };
-    let threads = if summary.threads == 1 {
+    let threads = if record.threads == 1 {
         "thread"
     } else {
         "threads"
     };
-    format!("{time} on {} {threads}", summary.threads)
+    format!("{time} on {} {threads}", record.threads)
 }
 
 pub(crate) fn network(spec: &ModelSpec) -> String {

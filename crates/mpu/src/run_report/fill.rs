@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use mpu_prior::report::Note;
+use mpu_report::Record;
 use mpu_report::figures::{Answers, PriorSensitivity};
 use mpu_report::run_report::{Fact, Part, RunReport};
 
 use super::{facts, parts, thresholds};
 use crate::classifier::Classifier;
-use crate::error::{Context as _, Result, bail};
-use crate::folder::{ModelCard, RunSummary};
+use crate::error::{Result, bail};
+use crate::folder::{ModelCard, RunFolder};
 use crate::judge::{self, ByPu, ByTruth, Known, RowsOptions, ScoredRows};
 
 /// Why parts that need true labels are not there.
@@ -80,7 +81,7 @@ impl Measured {
 /// It is judged by the rows of `data`, if given, else by the rows that its run held out and tested on.
 pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Result<RunReport> {
     let model = Classifier::load(path)?;
-    let summary = summary(&model)?;
+    let record = &RunFolder::open(path)?.finished()?;
     let measured = Measured::of(&model, data, options)?;
     let card = model.card();
     let name = std::path::absolute(path)?;
@@ -91,13 +92,13 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
     let curve = judged.map(|scored| thresholds::curve(&model, scored));
     Ok(RunReport {
         name: name.into_owned(),
-        facts: facts(&model, summary, &measured),
-        model: facts::of_model(&model, summary),
+        facts: facts(&model, record, &measured),
+        model: facts::of_model(&model, record),
         warnings: warnings(&model, &measured),
-        measured_on: measured_on(summary, &measured),
-        scores: parts::scores(summary, &measured),
+        measured_on: measured_on(record, &measured),
+        scores: parts::scores(&model, record, &measured),
         class_scores: parts::class_scores(&card.class_names, &measured),
-        curves: parts::curves(&model, summary),
+        curves: parts::curves(&model),
         answers: Part::or_missing(
             truth.map(|(scored, found)| Answers {
                 rows: scored.rows.clone(),
@@ -119,13 +120,6 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
         ),
         data_check: parts::data_check(&model)?,
         config_toml: model.config().to_owned(),
-    })
-}
-
-fn summary(model: &Classifier) -> Result<&RunSummary> {
-    model.summary().with_context(|| {
-        let path = model.title();
-        format!("the run is not finished\nhint: continue it with `mpu-cli train --resume {path}`")
     })
 }
 
@@ -175,8 +169,9 @@ fn prior_warnings(card: &ModelCard) -> Vec<String> {
     warnings
 }
 
-fn facts(model: &Classifier, summary: &RunSummary, measured: &Measured) -> Vec<Fact> {
-    let mut facts = facts::of_run(model, summary);
+fn facts(model: &Classifier, record: &Record, measured: &Measured) -> Vec<Fact> {
+    let card = model.card();
+    let mut facts = facts::of_run(record, facts::data(card), facts::priors_from(card));
     let notes: Vec<&str> = measured
         .scored()
         .flat_map(|scored| &scored.noticed.notes)
@@ -195,11 +190,11 @@ pub(crate) fn sentence(phrase: &str) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-fn measured_on(summary: &RunSummary, measured: &Measured) -> String {
+fn measured_on(record: &Record, measured: &Measured) -> String {
     let mut parts = Vec::new();
     if let Some((scored, _)) = &measured.truth {
         parts.push(scored.rows.clone());
-    } else if summary.last.test_accuracy.is_some() {
+    } else if record.scores.is_some() {
         parts.push("test rows while training".to_owned());
     }
     if let Some((scored, _)) = &measured.pu {
@@ -208,6 +203,11 @@ fn measured_on(summary: &RunSummary, measured: &Measured) -> String {
     if parts.is_empty() {
         return String::new();
     }
-    let digest: String = summary.split_digest.chars().take(8).collect();
-    format!("{} (split {digest})", parts.join("; estimates: "))
+    on_split(&parts.join("; estimates: "), record)
+}
+
+/// Rows, and the split they are of.
+pub(crate) fn on_split(rows: &str, record: &Record) -> String {
+    let digest: String = record.split_digest.chars().take(8).collect();
+    format!("{rows} (split {digest})")
 }

@@ -3,6 +3,8 @@
 pub(crate) mod facts;
 mod fill;
 mod parts;
+mod stored;
 mod thresholds;
 
 pub use fill::of_folder;
+pub use stored::of_record;

@@ -1,18 +1,17 @@
 //! The parts of a report: scores, curves, calibration, priors, data check.
 
 use mpu_eval::pu_metrics::Estimate;
-use mpu_report::Format;
 use mpu_report::figures::{
     CurveKind, PriorClass, PriorEstimates, Reliability, RunCurve, RunCurves,
 };
 use mpu_report::run_report::{Basis, ClassScore, DataCheck, Part, Score, ScoreKind};
+use mpu_report::{Format, Record};
 use mpu_train::EpochMetrics;
 
 use super::fill::{Measured, NO_PU, sentence};
 use crate::classifier::Classifier;
 use crate::data_check::describe_check;
 use crate::error::Result;
-use crate::folder::RunSummary;
 use crate::judge::ClassFigures;
 use crate::prior_summary::prior_chart;
 
@@ -20,10 +19,31 @@ fn share(name: &str, basis: Basis, value: f64) -> Score {
     Score::new(name, ScoreKind::Share, basis, value)
 }
 
-pub(crate) fn scores(summary: &RunSummary, measured: &Measured) -> Vec<Score> {
+fn by_truth(name: &str, value: f64) -> Score {
+    share(name, Basis::TrueLabels, value)
+}
+
+/// What the record says of test rows.
+pub(crate) fn recorded(record: &Record) -> Vec<Score> {
+    let Some(scores) = &record.scores else {
+        return Vec::new();
+    };
+    vec![
+        by_truth("accuracy", scores.accuracy),
+        by_truth("macro precision", scores.precision),
+        by_truth("macro recall", scores.recall),
+        by_truth("macro F1", scores.f1),
+    ]
+}
+
+/// The accuracy on training rows, if it is known.
+pub(crate) fn on_training_rows(accuracy: Option<f64>) -> Option<Score> {
+    let score = |value| share("accuracy on training rows", Basis::HiddenLabels, value);
+    accuracy.map(score)
+}
+
+pub(crate) fn scores(model: &Classifier, record: &Record, measured: &Measured) -> Vec<Score> {
     let mut scores = Vec::new();
-    let last = &summary.last;
-    let by_truth = |name: &str, value: f64| share(name, Basis::TrueLabels, value);
     if let Some((_, found)) = &measured.truth {
         scores.push(by_truth("accuracy", found.accuracy));
         scores.push(by_truth("macro precision", found.macro_precision));
@@ -41,14 +61,7 @@ pub(crate) fn scores(summary: &RunSummary, measured: &Measured) -> Vec<Score> {
             ));
         }
     } else {
-        for (name, value) in [
-            ("accuracy", last.test_accuracy),
-            ("macro precision", last.test_precision),
-            ("macro recall", last.test_recall),
-            ("macro F1", last.test_f1),
-        ] {
-            scores.extend(value.map(|value| by_truth(name, value)));
-        }
+        scores.extend(recorded(record));
     }
     if let Some((_, found)) = &measured.pu {
         let estimated =
@@ -71,10 +84,10 @@ pub(crate) fn scores(summary: &RunSummary, measured: &Measured) -> Vec<Score> {
             .map(|upper| number("risk, upper bound of 95 % (Theorem 4)", upper));
         scores.extend(upper);
     }
-    if let Some(value) = last.oracle_train_accuracy {
-        let name = "accuracy on training rows";
-        scores.push(share(name, Basis::HiddenLabels, value));
-    }
+    let reported = model.reported();
+    scores.extend(on_training_rows(
+        reported.and_then(|metrics| metrics.oracle_train_accuracy),
+    ));
     scores
 }
 
@@ -95,7 +108,7 @@ pub(crate) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<Cl
     Part::Given(ClassScore::estimated(names, &found.judgement))
 }
 
-pub(crate) fn curves(model: &Classifier, summary: &RunSummary) -> Part<RunCurves> {
+pub(crate) fn curves(model: &Classifier) -> Part<RunCurves> {
     let history = model.history();
     if history.is_empty() {
         return Part::missing("the run's folder has no metrics.csv");
@@ -108,6 +121,8 @@ pub(crate) fn curves(model: &Classifier, summary: &RunSummary) -> Part<RunCurves
         CurveKind::PuAccuracy => metrics.validation_accuracy,
         CurveKind::OracleTrainAccuracy => metrics.oracle_train_accuracy,
         CurveKind::TestAccuracy => metrics.test_accuracy,
+        // The risks tell more.
+        CurveKind::TrainLoss => None,
     };
     let curve = |kind: CurveKind| RunCurve {
         kind,
@@ -115,7 +130,7 @@ pub(crate) fn curves(model: &Classifier, summary: &RunSummary) -> Part<RunCurves
     };
     let any = |curve: &RunCurve| curve.values.iter().any(Option::is_some);
     Part::Given(RunCurves {
-        kept_epoch: Some(summary.last.epoch),
+        kept_epoch: model.reported().map(|metrics| metrics.epoch),
         curves: CurveKind::ALL.map(curve).into_iter().filter(any).collect(),
     })
 }
