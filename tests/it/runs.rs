@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::evaluate::items::items;
 use crate::support::{mpu_cli, on, stderr, stdout, sweep, table};
 
 fn start(sweep: &Path, out: &Path) -> Child {
@@ -70,7 +71,7 @@ fn train_and_run_leave_the_same_record_and_row() {
     let place = |name: &str| dir.path().join(name);
     // One plain run, and one that chooses its rate, keeps an earlier epoch and estimates its priors.
     let plain = "seed = 1\n[data]\ngenerated-rows = 300\n[model]\nkind = \"mlp\"\nhidden = [16]\n[train]\nepochs = 3\nbatch-size = 64\n";
-    let chosen = "method = \"csmpu-st\"\nseed = 2\n[data]\ngenerated-rows = 600\nvalidation-share = 0.2\npriors = \"auto\"\n[model]\nkind = \"mlp\"\nhidden = [16]\n[train]\nepochs = 6\nbatch-size = 64\nkeep = \"best-risk\"\n[sweep]\nlrs = [0.001, 0.01]\n";
+    let chosen = "seed = 2\n[data]\ngenerated-rows = 600\nvalidation-share = 0.2\npriors = \"auto\"\n[model]\nkind = \"mlp\"\nhidden = [16]\n[train]\nepochs = 6\nbatch-size = 64\nkeep = \"best-risk\"\n[sweep]\nlrs = [0.001, 0.01]\n";
     for (name, text) in [("plain", plain), ("chosen", chosen)] {
         let (config, store) = (
             place(&format!("{name}.toml")),
@@ -114,6 +115,14 @@ fn train_and_run_leave_the_same_record_and_row() {
         );
         assert_eq!(stdout(&both), by_sweep, "{}", stderr(&both));
     }
+    // A table of one's own without test rows has a record, but nothing to average.
+    let own = items().text("run");
+    let found = mpu_cli(&["collect", &own, "--format", "csv"]);
+    let text = stdout(&found);
+    assert!(
+        text.contains("items k=4 π=0.4999 csmpu-st") && text.ends_with("1,–,–\n"),
+        "{text}"
+    );
     let nothing = mpu_cli(&["collect", dir.path().to_str().unwrap()]);
     assert_eq!(nothing.status.code(), Some(2));
     assert!(stderr(&nothing).contains("neither"), "{}", stderr(&nothing));

@@ -126,7 +126,7 @@ impl RunCurves {
             let Some(n_epochs) = longest else { continue };
             let y_title = match kind {
                 kind if kind.is_share() => "accuracy (%)",
-                CurveKind::TestLoss => "mean loss",
+                CurveKind::TestLoss | CurveKind::TrainLoss => "mean loss",
                 _ => "risk",
             };
             let heading = match kind {
