@@ -50,6 +50,17 @@ impl ClassCount {
         Ok(MpuLabel::Labeled(class))
     }
 
+    /// Checks that no class is beyond the last.
+    pub fn check<'a>(self, classes: impl IntoIterator<Item = &'a usize>) -> Result<()> {
+        match classes.into_iter().find(|&&class| class >= self.0) {
+            Some(&found) => Err(Error::ClassBeyond {
+                found,
+                n_classes: self.0,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// The group a row belongs to: its observed class, or `k - 1` for the pool.
     pub fn group(self, label: MpuLabel) -> Result<usize> {
         match label {

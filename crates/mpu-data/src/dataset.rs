@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad_setting};
 use crate::features::Features;
 use crate::provenance::{Deviation, Provenance};
 use crate::seed::{Seed, Stream};
@@ -174,12 +174,11 @@ impl TrainTest {
     /// Draws the test part out of a whole table, from the second stream of [`Stream::Split`].
     pub fn draw(whole: &Dataset, share: f64, seed: Seed) -> Result<Self> {
         if !(share > 0.0 && share < 1.0) {
-            return Err(Error::Setting {
-                name: "test share",
-                value: share.to_string(),
-                allowed: "more than 0 and less than 1".to_owned(),
-                hint: None,
-            });
+            return Err(bad_setting(
+                "test share",
+                share,
+                "more than 0 and less than 1",
+            ));
         }
         let n_rows = whole.n_rows();
         let n_test = (n_rows as f64 * share).round() as usize;
@@ -202,12 +201,7 @@ impl TrainTest {
     /// least one. Marked as a subset where rows were left out.
     pub fn first_of_each_class(&self, n_rows: usize) -> Result<Self> {
         if n_rows == 0 {
-            return Err(Error::Setting {
-                name: "max-rows",
-                value: "0".to_owned(),
-                allowed: "at least 1".to_owned(),
-                hint: None,
-            });
+            return Err(bad_setting("max-rows", "0", "at least 1"));
         }
         let cut = |whole: &Dataset, part: Part| {
             let published = whole.n_rows();

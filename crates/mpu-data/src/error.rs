@@ -259,7 +259,7 @@ pub enum Error {
     },
 
     /// A setting outside its range.
-    #[error("{name} is {value}: it must be {allowed}{}", hint_line(hint.as_deref()))]
+    #[error("{name} is {value}: it must be {allowed}")]
     Setting {
         /// The setting.
         name: &'static str,
@@ -267,8 +267,26 @@ pub enum Error {
         value: String,
         /// What is allowed.
         allowed: String,
-        /// What may help.
-        hint: Option<String>,
+    },
+
+    /// Parts that do not fit together.
+    #[error("{what}: {found}, but {needed}")]
+    Mismatch {
+        /// What does not fit.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What is needed.
+        needed: String,
+    },
+
+    /// A class beyond the number of classes.
+    #[error("class {found} is out of range: with {n_classes} classes it must be 0 to {}", n_classes - 1)]
+    ClassBeyond {
+        /// The class given.
+        found: usize,
+        /// The number of classes.
+        n_classes: usize,
     },
 
     /// A split that the data cannot give.
@@ -317,6 +335,32 @@ impl Error {
             problem: problem.into(),
         }
     }
+}
+
+/// The error of a setting outside its range, as any crate's own error type.
+pub fn bad_setting<E: From<Error>>(
+    name: &'static str,
+    value: impl std::fmt::Display,
+    allowed: impl Into<String>,
+) -> E {
+    E::from(Error::Setting {
+        name,
+        value: value.to_string(),
+        allowed: allowed.into(),
+    })
+}
+
+/// The error of parts that do not fit together, as any crate's own error type.
+pub fn mismatch<E: From<Error>>(
+    what: &'static str,
+    found: impl std::fmt::Display,
+    needed: impl Into<String>,
+) -> E {
+    E::from(Error::Mismatch {
+        what,
+        found: found.to_string(),
+        needed: needed.into(),
+    })
 }
 
 fn hint_line(hint: Option<&str>) -> String {

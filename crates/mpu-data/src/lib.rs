@@ -51,7 +51,7 @@ pub mod table;
 pub use class::{ClassCount, MpuLabel, top_class};
 pub use costs::CostMatrix;
 pub use dataset::{Dataset, Holdout, Rows, TrainTest};
-pub use error::{Error, Result};
+pub use error::{Error, Result, bad_setting, mismatch};
 pub use features::{Features, Shape};
 pub use named::UnknownName;
 pub use prep::{Scaler, Scaling};

@@ -18,7 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use mpu_data::{ClassCount, CostMatrix, top_class};
+use mpu_data::{ClassCount, CostMatrix, bad_setting, mismatch, top_class};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -56,11 +56,11 @@ impl Decision {
             Self::Thresholds(thresholds) => thresholds.0.len() + 1,
         };
         if needed != classes.get() {
-            return Err(Error::Mismatch {
-                what: "number of classes",
-                found: classes.get().to_string(),
-                needed: format!("the decision is made for {needed}"),
-            });
+            return Err(mismatch(
+                "number of classes",
+                classes.get(),
+                format!("the decision is made for {needed}"),
+            ));
         }
         let rows = probabilities.chunks(classes.get());
         Ok(match self {
@@ -92,11 +92,7 @@ impl Thresholds {
             .flatten()
             .find(|t| !(0.0..=1.0).contains(*t))
         {
-            return Err(Error::Setting {
-                name: "threshold",
-                value: t.to_string(),
-                allowed: "between 0 and 1, or absent",
-            });
+            return Err(bad_setting("threshold", t, "between 0 and 1, or absent"));
         }
         Ok(Self(thresholds))
     }

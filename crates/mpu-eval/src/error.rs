@@ -7,29 +7,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Bad classes, priors or costs.
+    /// Bad classes, priors, costs or settings, or parts that do not fit together.
     #[error(transparent)]
     Data(#[from] mpu_data::Error),
-
-    /// A setting outside its range.
-    #[error("{name} is {value}: it must be {allowed}")]
-    Setting {
-        /// The setting.
-        name: &'static str,
-        /// Its value.
-        value: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-
-    /// A class beyond the number of classes.
-    #[error("class {found} is out of range: with {n_classes} classes it must be 0 to {}", n_classes - 1)]
-    ClassOutOfRange {
-        /// The class given.
-        found: usize,
-        /// The number of classes.
-        n_classes: usize,
-    },
 
     /// Two lists that should be equally long.
     #[error("{truths} true classes but {predictions} predictions: as many are needed")]
@@ -38,17 +18,6 @@ pub enum Error {
         truths: usize,
         /// How many predictions were given.
         predictions: usize,
-    },
-
-    /// Parts of a problem that do not fit together.
-    #[error("{what}: {found}, but {needed}")]
-    Mismatch {
-        /// What does not fit.
-        what: &'static str,
-        /// What was found.
-        found: String,
-        /// What is needed.
-        needed: String,
     },
 
     /// A score or probability that cannot be worked with.

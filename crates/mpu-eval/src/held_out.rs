@@ -1,6 +1,6 @@
 //! Checks that blocks of scores and probabilities share: whole rows, as many as labels, usable numbers.
 
-use mpu_data::{ClassCount, MpuLabel};
+use mpu_data::{ClassCount, MpuLabel, mismatch};
 
 use crate::error::{Error, Result};
 
@@ -42,11 +42,11 @@ impl Block {
     ) -> Result<usize> {
         let k = classes.get();
         if !values.len().is_multiple_of(k) {
-            return Err(Error::Mismatch {
-                what: "length of a block of rows",
-                found: values.len().to_string(),
-                needed: format!("a multiple of the number of classes {k} is needed"),
-            });
+            return Err(mismatch(
+                "length of a block of rows",
+                values.len(),
+                format!("a multiple of the number of classes {k} is needed"),
+            ));
         }
         for (at, &value) in values.iter().enumerate() {
             let value: f64 = value.into();
@@ -78,11 +78,11 @@ impl Block {
 /// Checks that there are as many labels as rows and none beyond the observed classes.
 pub(crate) fn check_labels(classes: ClassCount, labels: &[MpuLabel], rows: usize) -> Result<()> {
     if labels.len() != rows {
-        return Err(Error::Mismatch {
-            what: "number of held-out rows",
-            found: rows.to_string(),
-            needed: format!("there are {} labels", labels.len()),
-        });
+        return Err(mismatch(
+            "number of held-out rows",
+            rows,
+            format!("there are {} labels", labels.len()),
+        ));
     }
     for label in labels {
         if let MpuLabel::Labeled(class) = *label {
@@ -100,11 +100,5 @@ pub(crate) fn check_truths(classes: ClassCount, truths: &[usize], rows: usize) -
             predictions: rows,
         });
     }
-    match truths.iter().find(|&&class| class >= classes.get()) {
-        Some(&found) => Err(Error::ClassOutOfRange {
-            found,
-            n_classes: classes.get(),
-        }),
-        None => Ok(()),
-    }
+    Ok(classes.check(truths)?)
 }

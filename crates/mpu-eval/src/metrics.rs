@@ -34,13 +34,8 @@ impl Confusion {
                 predictions,
             });
         }
+        classes.check(truths.iter().chain(predictions))?;
         let k = classes.get();
-        if let Some(&found) = truths.iter().chain(predictions).find(|&&class| class >= k) {
-            return Err(Error::ClassOutOfRange {
-                found,
-                n_classes: k,
-            });
-        }
         let mut counts = vec![0; k * k];
         for (y, j) in truths.iter().zip(predictions) {
             counts[y * k + j] += 1;
@@ -195,10 +190,10 @@ mod tests {
         ));
         assert!(matches!(
             Confusion::new(three(), &[0], &[3]),
-            Err(Error::ClassOutOfRange {
+            Err(Error::Data(mpu_data::Error::ClassBeyond {
                 found: 3,
                 n_classes: 3
-            })
+            }))
         ));
     }
 }

@@ -14,10 +14,10 @@
 //! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
-use mpu_data::{ClassCount, top_class};
+use mpu_data::{ClassCount, bad_setting, top_class};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::held_out::{Block, check_truths};
 
 /// The rows whose predicted probability falls between two edges.
@@ -60,11 +60,7 @@ impl Reliability {
         let rows = Block::Probability.rows(classes, probabilities)?;
         check_truths(classes, truths, rows)?;
         if n_bins == 0 {
-            return Err(Error::Setting {
-                name: "number of bins",
-                value: "0".to_owned(),
-                allowed: "at least 1",
-            });
+            return Err(bad_setting("number of bins", "0", "at least 1"));
         }
         let rows = || truths.iter().zip(probabilities.chunks(k));
         let by_class: Vec<Vec<Bin>> = (0..k)

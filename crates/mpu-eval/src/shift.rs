@@ -29,7 +29,7 @@
 //! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
-use mpu_data::Priors;
+use mpu_data::{Priors, mismatch};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -211,11 +211,11 @@ pub fn estimate_priors(from: &Priors, probabilities: &[f64]) -> Result<ShiftEsti
 /// `π'_y / π_y`, 0 where both are.
 fn ratios(from: &Priors, to: &Priors) -> Result<Vec<f64>> {
     if from.classes() != to.classes() {
-        return Err(Error::Mismatch {
-            what: "number of classes of the new priors",
-            found: to.classes().get().to_string(),
-            needed: format!("the fitted ones have {}", from.classes().get()),
-        });
+        return Err(mismatch(
+            "number of classes of the new priors",
+            to.classes().get(),
+            format!("the fitted ones have {}", from.classes().get()),
+        ));
     }
     let pairs = from.as_slice().iter().zip(to.as_slice()).enumerate();
     pairs

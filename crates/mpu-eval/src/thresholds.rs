@@ -13,10 +13,10 @@
 //! # Ok::<(), mpu_eval::Error>(())
 //! ```
 
-use mpu_data::{MpuLabel, Priors, top_class};
+use mpu_data::{MpuLabel, Priors, bad_setting, mismatch, top_class};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::held_out::Block;
 
 /// The threshold of one class and what it is estimated to give.
@@ -60,18 +60,14 @@ pub fn precision_thresholds(
     let classes = priors.classes();
     Block::Probability.labeled_rows(classes, labels, probabilities)?;
     if targets.len() != classes.n_observed() {
-        return Err(Error::Mismatch {
-            what: "number of precision targets",
-            found: targets.len().to_string(),
-            needed: format!("there are {} observed classes", classes.n_observed()),
-        });
+        return Err(mismatch(
+            "number of precision targets",
+            targets.len(),
+            format!("there are {} observed classes", classes.n_observed()),
+        ));
     }
     if let Some(target) = targets.iter().find(|t| !(0.0..=1.0).contains(*t)) {
-        return Err(Error::Setting {
-            name: "precision target",
-            value: target.to_string(),
-            allowed: "between 0 and 1",
-        });
+        return Err(bad_setting("precision target", target, "between 0 and 1"));
     }
     // Where each class is on top: its probability there, and whether the row is its own or the pool's.
     let mut candidates: Vec<Vec<(f64, Side)>> = vec![Vec::new(); classes.n_observed()];

@@ -16,7 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use mpu_data::Features;
+use mpu_data::{Features, bad_setting, mismatch};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -75,11 +75,11 @@ impl TrainingRange {
     /// Takes the lowest and highest value of every feature.
     pub fn from_limits(low: Vec<f32>, high: Vec<f32>) -> Result<Self> {
         if low.len() != high.len() || low.is_empty() {
-            return Err(Error::Mismatch {
-                what: "limits of features",
-                found: format!("{} lower and {} upper ones", low.len(), high.len()),
-                needed: "as many of both are needed, and one at least".to_owned(),
-            });
+            return Err(mismatch(
+                "limits of features",
+                format!("{} lower and {} upper ones", low.len(), high.len()),
+                "as many of both are needed, and one at least",
+            ));
         }
         for (column, (&low, &high)) in low.iter().zip(&high).enumerate() {
             if !(low.is_finite() && high.is_finite() && low <= high) {
@@ -116,18 +116,18 @@ impl TrainingRange {
     #[doc(alias = "eq:training-range")]
     pub fn outside(&self, row: &[f32], margin: f64) -> Result<Option<Outside>> {
         if row.len() != self.low.len() {
-            return Err(Error::Mismatch {
-                what: "length of a row",
-                found: row.len().to_string(),
-                needed: format!("the model was trained on {} features", self.low.len()),
-            });
+            return Err(mismatch(
+                "length of a row",
+                row.len(),
+                format!("the model was trained on {} features", self.low.len()),
+            ));
         }
         if !(margin.is_finite() && margin >= 0.0) {
-            return Err(Error::Setting {
-                name: "margin of the training range",
-                value: margin.to_string(),
-                allowed: "finite and not negative",
-            });
+            return Err(bad_setting(
+                "margin of the training range",
+                margin,
+                "finite and not negative",
+            ));
         }
         let mut worst: Option<Outside> = None;
         for (feature, &value) in row.iter().enumerate() {

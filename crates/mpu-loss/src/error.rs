@@ -61,15 +61,6 @@ pub enum Error {
         value: f64,
     },
 
-    /// A class index beyond the number of classes.
-    #[error("class {found} is out of range: with {n_classes} classes it must be 0 to {}", n_classes - 1)]
-    ClassOutOfRange {
-        /// The class given.
-        found: usize,
-        /// The number of classes.
-        n_classes: usize,
-    },
-
     /// A list of classes whose length is not the number of rows.
     #[error("{found} classes for {n_rows} rows: one class a row is needed")]
     ClassListLength {
@@ -79,7 +70,7 @@ pub enum Error {
         n_rows: usize,
     },
 
-    /// Bad costs.
+    /// Bad costs, or a class out of range.
     #[error(transparent)]
     Data(#[from] mpu_data::Error),
 

@@ -192,10 +192,8 @@ fn check_row(scores: &[f64], class: usize) -> Result<()> {
         });
     }
     if class >= n_classes {
-        return Err(Error::ClassOutOfRange {
-            found: class,
-            n_classes,
-        });
+        let found = class;
+        return Err(mpu_data::Error::ClassBeyond { found, n_classes }.into());
     }
     match scores.iter().position(|s| !s.is_finite()) {
         Some(column) => Err(Error::NonFiniteScore {
@@ -213,10 +211,7 @@ pub(crate) fn class_indices(logits: &Logits, classes: &[usize]) -> Result<Tensor
         let (found, n_rows) = (classes.len(), logits.n_rows());
         return Err(Error::ClassListLength { found, n_rows });
     }
-    let n_classes = logits.n_classes();
-    if let Some(&found) = classes.iter().find(|&&class| class >= n_classes) {
-        return Err(Error::ClassOutOfRange { found, n_classes });
-    }
+    mpu_data::ClassCount::new(logits.n_classes())?.check(classes)?;
     let indices: Vec<u32> = classes.iter().map(|&class| class as u32).collect();
     Tensor::from_vec(indices, logits.n_rows(), logits.tensor().device()).during("class indices")
 }

@@ -1,8 +1,9 @@
 //! Confidence limits of a binomial proportion.
 
+use mpu_data::bad_setting;
 use statrs::function::beta::beta_reg;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The upper Clopper–Pearson limit of a proportion: `x` of `n` were counted.
 ///
@@ -39,18 +40,18 @@ pub fn lower_limit(x: u64, n: u64, delta: f64) -> Result<f64> {
 
 fn check(x: u64, n: u64, delta: f64) -> Result<()> {
     if !(delta > 0.0 && delta < 1.0) {
-        return Err(Error::Setting {
-            name: "delta",
-            value: delta,
-            allowed: "a probability between 0 and 1, both excluded",
-        });
+        return Err(bad_setting(
+            "delta",
+            delta,
+            "a probability between 0 and 1, both excluded",
+        ));
     }
     if n == 0 || x > n {
-        return Err(Error::Setting {
-            name: "the count of a proportion",
-            value: x as f64,
-            allowed: "at most the number of rows, which is at least 1",
-        });
+        return Err(bad_setting(
+            "the count of a proportion",
+            x,
+            "at most the number of rows, which is at least 1",
+        ));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Step 3: bootstrap intervals of any estimator, the same on any number of threads.
 
-use mpu_data::{Seed, Stream};
+use mpu_data::{Seed, Stream, bad_setting};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
@@ -75,20 +75,16 @@ impl Default for BootstrapOptions {
 impl BootstrapOptions {
     pub(crate) fn check(&self) -> Result<()> {
         if self.replicates < 2 {
-            return Err(Error::Setting {
-                name: "replicates",
-                value: self.replicates as f64,
-                allowed: "at least 2",
-            });
+            return Err(bad_setting("replicates", self.replicates, "at least 2"));
         }
         if self.delta > 0.0 && self.delta < 1.0 {
             return Ok(());
         }
-        Err(Error::Setting {
-            name: "delta",
-            value: self.delta,
-            allowed: "between 0 and 1, both excluded",
-        })
+        Err(bad_setting(
+            "delta",
+            self.delta,
+            "between 0 and 1, both excluded",
+        ))
     }
 }
 

@@ -101,17 +101,6 @@ pub enum Error {
         needed: usize,
     },
 
-    /// A setting outside its range.
-    #[error("{name} is {value}: it must be {allowed}")]
-    Setting {
-        /// Which setting.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-
     /// Moments that say nothing about a class.
     #[error(
         "no moment sees class {class}: its column of the matching problem is zero\n\
@@ -148,9 +137,9 @@ pub enum Error {
         first: String,
     },
 
-    /// Priors that are none.
+    /// Priors that are not priors, or a setting outside its range.
     #[error(transparent)]
-    Priors(#[from] mpu_data::Error),
+    Data(#[from] mpu_data::Error),
 
     /// Replicates were asked for that were not kept.
     #[error(

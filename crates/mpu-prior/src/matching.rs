@@ -1,8 +1,9 @@
 //! Step 2: joint matching of margin moments in the region of high margins, as an estimator.
 
+use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
 use crate::margins::{Counts, Margins};
 use crate::moments::{Binned, Region, RegionOptions, Shares, Summary};
@@ -149,19 +150,15 @@ impl PreparedMatching {
     }
 
     fn choose_lambda(&self, margins: &Margins, grid: &[f64]) -> Result<f64> {
-        let none = Error::Setting {
-            name: "the number of lambdas",
-            value: 0.0,
-            allowed: "at least 1",
-        };
+        let none = bad_setting("the number of lambdas", 0.0, "at least 1");
         let mut best: Option<(f64, f64)> = None;
         let n_folds = margins.n_folds();
         if n_folds < 2 {
-            return Err(Error::Setting {
-                name: "the number of folds for cross-validation",
-                value: n_folds as f64,
-                allowed: "at least 2",
-            });
+            return Err(bad_setting(
+                "the number of folds for cross-validation",
+                n_folds,
+                "at least 2",
+            ));
         }
         for &lambda in grid {
             let mut error = 0.0;

@@ -1,9 +1,10 @@
 //! Moments of margins: histograms of every margin in every group, the region of margins that negatives hardly
 //! reach, and the matching problem of that region.
 
+use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::margins::{Counts, Group, Margins};
 use crate::system::System;
 
@@ -50,25 +51,22 @@ impl Default for RegionOptions {
 
 impl RegionOptions {
     pub(crate) fn check(&self) -> Result<()> {
-        let setting = |name, value, allowed| {
-            Err(Error::Setting {
-                name,
-                value,
-                allowed,
-            })
-        };
         if !(1..=254).contains(&self.n_thresholds) {
-            return setting("n-thresholds", self.n_thresholds as f64, "from 1 to 254");
+            return Err(bad_setting(
+                "n-thresholds",
+                self.n_thresholds,
+                "from 1 to 254",
+            ));
         }
         if !(self.deviations >= 0.0 && self.deviations.is_finite()) {
-            return setting(
+            return Err(bad_setting(
                 "deviations",
                 self.deviations,
                 "a number that is not negative",
-            );
+            ));
         }
         if !(0.0..=1.0).contains(&self.least_share) {
-            return setting("least-share", self.least_share, "from 0 to 1");
+            return Err(bad_setting("least-share", self.least_share, "from 0 to 1"));
         }
         Ok(())
     }

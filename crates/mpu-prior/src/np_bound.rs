@@ -1,9 +1,10 @@
 //! Step 1: the printed Neyman–Pearson quantity of each observed class, and a rigorous upper bound.
 
+use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
 use crate::binomial;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::margins::{Counts, Margins};
 use crate::tail::{Above, Tails};
 
@@ -49,39 +50,25 @@ impl Default for NpOptions {
 
 impl NpOptions {
     fn check(&self) -> Result<()> {
-        let open = |name, value: f64| {
-            let allowed = "between 0 and 1, both excluded";
-            if value > 0.0 && value < 1.0 {
-                return Ok(());
+        let alphas = self.alphas.iter().map(|&alpha| ("alpha", alpha));
+        let others = [("epsilon", self.epsilon), ("delta", self.delta)];
+        for (name, value) in alphas.chain(others) {
+            if !(value > 0.0 && value < 1.0) {
+                return Err(bad_setting(name, value, "between 0 and 1, both excluded"));
             }
-            Err(Error::Setting {
-                name,
-                value,
-                allowed,
-            })
-        };
-        for &alpha in &self.alphas {
-            open("alpha", alpha)?;
         }
-        open("epsilon", self.epsilon)?;
-        open("delta", self.delta)?;
-        let setting = |name, value, allowed| {
-            Err(Error::Setting {
-                name,
-                value,
-                allowed,
-            })
-        };
         if self.alphas.is_empty() {
-            return setting("the number of levels alpha", 0.0, "at least 1");
+            return Err(bad_setting("the number of levels alpha", 0.0, "at least 1"));
         }
         if self.n_thresholds == 0 {
-            return setting("n-thresholds", 0.0, "at least 1");
+            return Err(bad_setting("n-thresholds", 0.0, "at least 1"));
         }
         match self.proxy {
-            Proxy::Top(share) if !(share > 0.0 && share <= 1.0) => {
-                setting("the share of the proxy", share, "above 0 and at most 1")
-            }
+            Proxy::Top(share) if !(share > 0.0 && share <= 1.0) => Err(bad_setting(
+                "the share of the proxy",
+                share,
+                "above 0 and at most 1",
+            )),
             _ => Ok(()),
         }
     }

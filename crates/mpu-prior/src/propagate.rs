@@ -1,10 +1,10 @@
 //! What to train with when priors are uncertain: a sweep around the estimate, or draws from its replicates.
 
-use mpu_data::{Priors, Seed, Stream};
+use mpu_data::{Priors, Seed, Stream, bad_setting};
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::feasible;
 use crate::report::{PriorReport, kept};
 
@@ -32,11 +32,11 @@ pub fn sweep(observed: &[f64], deltas: &[f64]) -> Result<Vec<ScaledPriors>> {
     let mut changes = Vec::with_capacity(2 * deltas.len());
     for &delta in deltas {
         if !(0.0..=1.0).contains(&delta) {
-            return Err(Error::Setting {
-                name: "the relative change of priors",
-                value: delta,
-                allowed: "from 0 to 1",
-            });
+            return Err(bad_setting(
+                "the relative change of priors",
+                delta,
+                "from 0 to 1",
+            ));
         }
         changes.extend([-delta, delta]);
     }

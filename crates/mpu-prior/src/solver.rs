@@ -1,5 +1,6 @@
 //! The matching problem of step 2: least squares with a linear penalty on the feasible set of priors.
 
+use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -85,11 +86,11 @@ pub fn solve(
     options: &SolverOptions,
 ) -> Result<Solution> {
     if !(lambda >= 0.0 && lambda.is_finite()) {
-        return Err(Error::Setting {
-            name: "lambda",
-            value: lambda,
-            allowed: "a number that is not negative",
-        });
+        return Err(bad_setting(
+            "lambda",
+            lambda,
+            "a number that is not negative",
+        ));
     }
     let n = system.n_classes();
     if set.lower().len() != n {

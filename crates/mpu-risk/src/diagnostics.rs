@@ -1,6 +1,6 @@
 //! What an estimator says about itself: its gap, its offset, and one class at a time.
 
-use mpu_data::Priors;
+use mpu_data::{Priors, bad_setting};
 use mpu_loss::{CONSTANT_SUM, Loss, top_observed};
 
 use crate::bounds::Constants;
@@ -90,11 +90,7 @@ pub fn class_risk(
 ) -> Result<f64> {
     if !(0.0..=1.0).contains(&prior) {
         let allowed = "from 0 to 1";
-        return Err(Error::OutOfRange {
-            what: "the prior",
-            value: prior,
-            allowed,
-        });
+        return Err(bad_setting("the prior", prior, allowed));
     }
     let constant = match constants {
         Constants::Corrected => (1.0 - prior) * CONSTANT_SUM,

@@ -13,7 +13,7 @@ pub enum Error {
     #[error(transparent)]
     Loss(#[from] mpu_loss::Error),
 
-    /// Bad priors or labels.
+    /// Bad priors or labels, or a number outside its range.
     #[error(transparent)]
     Data(#[from] mpu_data::Error),
 
@@ -82,17 +82,6 @@ pub enum Error {
     CostsFixed {
         /// The objective.
         objective: Objective,
-    },
-
-    /// A number outside its range.
-    #[error("{what} is {value}: it must be {allowed}")]
-    OutOfRange {
-        /// What the number is.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
     },
 
     /// A list of the wrong length.

@@ -1,7 +1,7 @@
 //! An estimator of the risk: an objective, a loss and priors, evaluated on scores.
 
 use candle_core::{DType, Tensor};
-use mpu_data::Priors;
+use mpu_data::{Priors, bad_setting};
 use mpu_loss::{CostMatrix, Logits, Loss, SampleLoss};
 
 use crate::correction::{Correction, Placement};
@@ -114,11 +114,11 @@ impl Estimator {
     /// changed by it.
     pub fn with_labeled_share(self, labeled_share: f64) -> Result<Self> {
         if !(0.0..=1.0).contains(&labeled_share) {
-            return Err(Error::OutOfRange {
-                what: "the share learned from labelled rows",
-                value: labeled_share,
-                allowed: "from 0 to 1",
-            });
+            return Err(bad_setting(
+                "the share learned from labelled rows",
+                labeled_share,
+                "from 0 to 1",
+            ));
         }
         Ok(Self {
             labeled_share,

@@ -1,6 +1,6 @@
 //! Which rows of a sample are labelled with what: all that an estimator may know besides scores.
 
-use mpu_data::{ClassCount, MpuLabel};
+use mpu_data::{ClassCount, MpuLabel, bad_setting};
 
 use crate::error::{Error, Result};
 
@@ -64,15 +64,8 @@ impl Groups {
     pub fn oracle(classes: ClassCount, true_classes: &[usize]) -> Result<Self> {
         let mut groups = Self::empty(classes, true_classes.len(), classes.get())?;
         groups.oracle = true;
+        classes.check(true_classes)?;
         for (row, &class) in true_classes.iter().enumerate() {
-            if class >= classes.get() {
-                let n_classes = classes.get();
-                return Err(mpu_loss::Error::ClassOutOfRange {
-                    found: class,
-                    n_classes,
-                }
-                .into());
-            }
             groups.add_labeled(row, class);
         }
         Ok(groups)
@@ -93,11 +86,11 @@ impl Groups {
         for row in targets.chunks(k) {
             let sum: f64 = row.iter().sum();
             if (sum - 1.0).abs() > 1e-3 || !row.iter().all(|t| *t >= 0.0) {
-                return Err(Error::OutOfRange {
-                    what: "the sum of a row's targets",
-                    value: sum,
-                    allowed: "one, of numbers of at least 0",
-                });
+                return Err(bad_setting(
+                    "the sum of a row's targets",
+                    sum,
+                    "one, of numbers of at least 0",
+                ));
             }
         }
         self.targets = targets;

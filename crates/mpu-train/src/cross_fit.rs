@@ -1,7 +1,7 @@
 //! Out-of-fold scores of a detector that tells labelled rows from the pool.
 
 use mpu_data::split::draw::shuffle;
-use mpu_data::{ClassCount, MpuLabel, Priors, Seed, Stream};
+use mpu_data::{ClassCount, MpuLabel, Priors, Seed, Stream, bad_setting};
 use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Threads};
 use mpu_risk::Objective;
@@ -113,20 +113,14 @@ impl CrossFit {
 
     /// The fold of each row: the rows of every group are dealt out in random order.
     fn assign(&self, labels: &[MpuLabel], classes: ClassCount) -> Result<Vec<usize>> {
-        let mut groups = vec![Vec::new(); classes.get()];
-        for (row, label) in labels.iter().enumerate() {
-            match *label {
-                MpuLabel::Labeled(class) => groups[class].push(row),
-                MpuLabel::Unlabeled => groups[classes.negative()].push(row),
-            }
-        }
+        let mut groups = classes.rows_by_group(labels)?;
         let fewest = groups.iter().map(Vec::len).filter(|&n| n > 0).min();
         if self.folds < 2 || fewest.is_none_or(|fewest| fewest < self.folds) {
-            return Err(Error::Setting {
-                name: "folds",
-                value: self.folds.to_string(),
-                allowed: "at least 2 and at most the rows of the smallest group",
-            });
+            return Err(bad_setting(
+                "folds",
+                self.folds,
+                "at least 2 and at most the rows of the smallest group",
+            ));
         }
         let mut rng = self.seed.stream_at(Stream::Split, 1);
         let mut folds = vec![0; labels.len()];
@@ -157,11 +151,8 @@ impl CrossFit {
         let (others, own) = (rows(false), rows(true));
         let labels: Vec<MpuLabel> = others.iter().map(|&row| sample.labels[row]).collect();
         // Which group a row is from is known: the "true classes" here are the groups.
-        let group = |label: &MpuLabel| match *label {
-            MpuLabel::Labeled(class) => class,
-            MpuLabel::Unlabeled => classes.negative(),
-        };
-        let groups = labels.iter().map(group).collect();
+        let groups = labels.iter().map(|&label| classes.group(label));
+        let groups = groups.collect::<mpu_data::Result<Vec<usize>>>()?;
         let features = sample.features.select(&others);
         let problem = Problem::new(classes, Sample { features, labels })?.with_oracle(groups)?;
         let run = Run {

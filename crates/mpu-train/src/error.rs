@@ -9,7 +9,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Bad data, priors or scaling.
+    /// Bad data, priors, scaling or settings, or parts that do not fit together.
     #[error(transparent)]
     Data(#[from] mpu_data::Error),
 
@@ -29,17 +29,6 @@ pub enum Error {
     #[error(transparent)]
     Risk(#[from] mpu_risk::Error),
 
-    /// A setting outside its range.
-    #[error("{name} is {value}: it must be {allowed}")]
-    Setting {
-        /// The setting.
-        name: &'static str,
-        /// Its value.
-        value: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-
     /// Settings of a procedure that the method does not go through.
     #[error("{name} goes with method {needed}, but the method is {found}")]
     SettingOfOther {
@@ -49,26 +38,6 @@ pub enum Error {
         needed: Method,
         /// The method chosen.
         found: Method,
-    },
-
-    /// A class beyond the number of classes.
-    #[error("class {found} is out of range: with {n_classes} classes it must be 0 to {}", n_classes - 1)]
-    ClassOutOfRange {
-        /// The class given.
-        found: usize,
-        /// The number of classes.
-        n_classes: usize,
-    },
-
-    /// Parts of a problem that do not fit together.
-    #[error("{what}: {found}, but {needed}")]
-    Mismatch {
-        /// What does not fit.
-        what: &'static str,
-        /// What was found.
-        found: String,
-        /// What is needed.
-        needed: String,
     },
 
     /// The supervised limit without true labels.

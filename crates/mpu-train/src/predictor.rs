@@ -15,12 +15,13 @@
 //! # Ok::<(), mpu_train::Error>(())
 //! ```
 
+use mpu_data::mismatch;
 use std::sync::{Mutex, PoisonError};
 
 use mpu_models::fused::Workspace;
 use mpu_models::{ModelSpec, Params, Threads};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A trained network on the CPU, ready to score rows from many threads at once.
 ///
@@ -72,11 +73,11 @@ impl Predictor {
     pub fn scores(&self, rows: &[f32]) -> Result<Vec<f32>> {
         let (inputs, outputs) = (self.params.spec().inputs(), self.params.spec().outputs());
         if !rows.len().is_multiple_of(inputs) {
-            return Err(Error::Mismatch {
-                what: "length of a block of rows",
-                found: rows.len().to_string(),
-                needed: format!("a multiple of the model's {inputs} inputs is needed"),
-            });
+            return Err(mismatch(
+                "length of a block of rows",
+                rows.len(),
+                format!("a multiple of the model's {inputs} inputs is needed"),
+            ));
         }
         let mut scores = vec![0.0; rows.len() / inputs * outputs];
         let n_whole = rows.len() / inputs / self.batch_rows * self.batch_rows;

@@ -3,9 +3,9 @@
 use mpu_data::dataset::TrainTest;
 use mpu_data::prep::{Scaler, Scaling};
 use mpu_data::split::Split;
-use mpu_data::{ClassCount, Features, MpuLabel};
+use mpu_data::{ClassCount, Features, MpuLabel, mismatch};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Rows with what a learner may know of each.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,15 +148,8 @@ impl Problem {
         if found == needed {
             return Ok(());
         }
-        let (found, needed) = (
-            format!("shape {found}"),
-            format!("training rows have {needed}"),
-        );
-        Err(Error::Mismatch {
-            what,
-            found,
-            needed,
-        })
+        let needed = format!("training rows have {needed}");
+        Err(mismatch(what, format!("shape {found}"), needed))
     }
 }
 
@@ -202,23 +195,13 @@ fn check_classes(
     classes: ClassCount,
 ) -> Result<()> {
     check_len(what, truths.len(), n_rows)?;
-    match truths.iter().find(|&&class| class >= classes.get()) {
-        Some(&found) => Err(Error::ClassOutOfRange {
-            found,
-            n_classes: classes.get(),
-        }),
-        None => Ok(()),
-    }
+    Ok(classes.check(truths)?)
 }
 
 fn check_len(what: &'static str, found: usize, rows: usize) -> Result<()> {
     if found == rows {
         return Ok(());
     }
-    let (found, needed) = (format!("{found} labels"), format!("there are {rows} rows"));
-    Err(Error::Mismatch {
-        what,
-        found,
-        needed,
-    })
+    let needed = format!("there are {rows} rows");
+    Err(mismatch(what, format!("{found} labels"), needed))
 }

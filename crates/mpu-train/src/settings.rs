@@ -1,9 +1,10 @@
 //! How a run trains: every number that the loop needs, with its default and its range.
 
+use mpu_data::bad_setting;
 use mpu_models::{Init, OptimSpec};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::procedure::SelfTraining;
 
 /// How rows are put into batches.
@@ -144,23 +145,17 @@ impl TrainSettings {
 
     /// Checks every range.
     pub fn check(&self) -> Result<()> {
-        let at_least_one = |name, value: usize| match value {
-            0 => Err(Error::Setting {
-                name,
-                value: "0".to_owned(),
-                allowed: "at least 1",
-            }),
-            _ => Ok(()),
-        };
-        at_least_one("train.epochs", self.epochs)?;
-        at_least_one("train.batch-size", self.batch_size)?;
+        for (name, value) in [
+            ("train.epochs", self.epochs),
+            ("train.batch-size", self.batch_size),
+        ] {
+            if value == 0 {
+                return Err(bad_setting(name, value, "at least 1"));
+            }
+        }
         if !(self.lr > 0.0 && self.lr.is_finite()) {
-            let (name, value) = ("train.lr", self.lr.to_string());
-            return Err(Error::Setting {
-                name,
-                value,
-                allowed: "a finite number above 0",
-            });
+            let allowed = "a finite number above 0";
+            return Err(bad_setting("train.lr", self.lr, allowed));
         }
         mpu_models::Optimizer::new(self.optimizer, 1)?;
         self.self_training

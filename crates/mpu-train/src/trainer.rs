@@ -1,6 +1,6 @@
 //! The training loop, short enough to read in one sitting.
 
-use mpu_data::{MpuLabel, Priors, Seed, Stream};
+use mpu_data::{MpuLabel, Priors, Seed, Stream, mismatch};
 use mpu_loss::{CostMatrix, Loss};
 use mpu_models::{ModelSpec, Optimizer, Params, Threads};
 use mpu_risk::{Estimator, Groups, Placement};
@@ -129,11 +129,11 @@ impl Run {
         if found == needed {
             return Ok(());
         }
-        Err(Error::Mismatch {
-            what: "the model",
-            found: format!("{} inputs and {} outputs", found.0, found.1),
-            needed: format!("the data have {} and {} classes", needed.0, needed.1),
-        })
+        Err(mismatch(
+            "the model",
+            format!("{} inputs and {} outputs", found.0, found.1),
+            format!("the data have {} and {} classes", needed.0, needed.1),
+        ))
     }
 
     /// The state before the first epoch.

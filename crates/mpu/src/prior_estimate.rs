@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mpu_data::{ClassCount, MpuLabel, Scaling, Seed, Shape};
+use mpu_data::{ClassCount, Scaling, Seed, Shape};
 use mpu_models::{MlpSpec, ModelSpec, ResNetSpec};
 use mpu_prior::{EstimateOptions, EstimatorKind, Margins, PriorReport, Rows};
 use mpu_train::{Control, CrossFit, Event, Sample};
@@ -64,11 +64,8 @@ pub fn detector_margins(
         scored.ok_or_else(|| Error::Stopped("while class priors were estimated".to_owned()))?;
     let width = classes.n_observed();
     let mut groups = vec![Rows::default(); classes.get()];
-    for (row, label) in sample.labels.iter().enumerate() {
-        let group = match *label {
-            MpuLabel::Labeled(class) => &mut groups[class],
-            MpuLabel::Unlabeled => &mut groups[classes.negative()],
-        };
+    for (row, &label) in sample.labels.iter().enumerate() {
+        let group = &mut groups[classes.group(label)?];
         group.folds.push(scored.folds[row] as u32);
         let margins = &scored.margins[row * width..(row + 1) * width];
         group.values.extend_from_slice(margins);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mpu_data::source::content::sha256;
-use mpu_data::split::draw::shuffle;
+use mpu_data::split::draw::hold_out;
 use mpu_data::table::{
     EncodeOptions, InputFormat, LabelConvention, Missing, MpuTable, Positives, TableInput,
     TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
-use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
+use mpu_data::{Features, Priors, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
 use mpu_report::Record;
 use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
@@ -292,7 +292,7 @@ impl<'a> TableRows<'a> {
         let classes = table.classes()?;
         let names = self.class_names();
         let costs = config.cost_matrix(&names)?;
-        let (train, held) = self.draw();
+        let (train, held) = self.draw()?;
         let scaling = config.data.scaling.unwrap_or_default();
         let scaler = scaling.fit(&table.features, &train)?;
         let take = |features: &Features, rows: &[usize]| -> Result<Features> {
@@ -360,28 +360,16 @@ impl<'a> TableRows<'a> {
 
     /// Rows to train on and rows held out, both in order: a share of every group, at least two of a
     /// class.
-    fn draw(&self) -> (Vec<usize>, Vec<usize>) {
-        let k = self.table.class_names.len();
-        let mut groups = vec![Vec::new(); k + 1];
-        for (row, label) in self.table.labels.iter().enumerate() {
-            groups[match *label {
-                MpuLabel::Labeled(class) => class,
-                MpuLabel::Unlabeled => k,
-            }]
-            .push(row);
-        }
+    fn draw(&self) -> Result<(Vec<usize>, Vec<usize>)> {
+        let groups = self.table.classes()?.rows_by_group(&self.table.labels)?;
+        let share = self.config.data.validation_share;
+        let n_held = |n: usize| ((share * n as f64).round() as usize).clamp(2, n - 1);
         let mut rng = Seed(self.config.data.split_seed).stream(Stream::Split);
-        let (mut train, mut held) = (Vec::new(), Vec::new());
-        for group in &mut groups {
-            shuffle(group, &mut rng);
-            let share = (self.config.data.validation_share * group.len() as f64).round();
-            let (part, rest) = group.split_at((share as usize).clamp(2, group.len() - 1));
-            held.extend_from_slice(part);
-            train.extend_from_slice(rest);
-        }
+        let (train, held) = hold_out(groups, n_held, &mut rng);
+        let (mut train, mut held) = (train.concat(), held.concat());
         train.sort_unstable();
         held.sort_unstable();
-        (train, held)
+        Ok((train, held))
     }
 
     /// The user's priors, in the order of classes.

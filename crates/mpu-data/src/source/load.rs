@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::dataset::{Dataset, Holdout, Rows, TrainTest};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad_setting};
 use crate::provenance::{Deviation, Origin, Provenance};
 use crate::seed::Seed;
 use crate::source::acquire;
@@ -126,12 +126,11 @@ fn assemble(
             holdout,
             drawn_test_rows: Vec::new(),
         }),
-        _ => Err(Error::Setting {
-            name: "test part",
-            value: "published".to_owned(),
-            allowed: format!("drawn: none was published with {}", card.id),
-            hint: None,
-        }),
+        _ => Err(bad_setting(
+            "test part",
+            "published",
+            format!("drawn: none was published with {}", card.id),
+        )),
     }
 }
 

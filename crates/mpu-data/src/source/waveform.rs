@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
 use crate::dataset::Rows;
-use crate::error::{Error, Result};
+use crate::error::{Result, bad_setting};
 use crate::features::{Features, Shape};
 use crate::seed::{Seed, Stream};
 
@@ -43,12 +43,7 @@ pub fn base_wave(wave: usize, attribute: usize) -> f64 {
 /// depend on how many follow.
 pub fn generate(n_rows: usize, seed: Seed) -> Result<Rows> {
     if n_rows == 0 || n_rows > MAX_ROWS {
-        return Err(Error::Setting {
-            name: "rows",
-            value: n_rows.to_string(),
-            allowed: format!("from 1 to {MAX_ROWS}"),
-            hint: None,
-        });
+        return Err(bad_setting("rows", n_rows, format!("from 1 to {MAX_ROWS}")));
     }
     let mut rng = seed.stream(Stream::Generate);
     let mut values = Vec::with_capacity(n_rows * N_ATTRIBUTES);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::class::ClassCount;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad_setting};
 use crate::named;
 use crate::seed::Seed;
 
@@ -78,38 +78,26 @@ impl SplitSpec {
     }
 
     fn check(&self, n_dataset_classes: usize) -> Result<()> {
-        let setting = |name, value: String, allowed: &str| {
-            Err(Error::Setting {
-                name,
-                value,
-                allowed: allowed.to_owned(),
-                hint: None,
-            })
-        };
+        let open = "more than 0 and less than 1";
         if !(self.prior > 0.0 && self.prior < 1.0) {
-            return setting(
-                "prior",
-                self.prior.to_string(),
-                "more than 0 and less than 1",
-            );
+            return Err(bad_setting("prior", self.prior, open));
         }
         if !(0.0..1.0).contains(&self.validation_share) {
-            let value = self.validation_share.to_string();
-            return setting("validation share", value, "at least 0 and less than 1");
+            let (value, allowed) = (self.validation_share, "at least 0 and less than 1");
+            return Err(bad_setting("validation share", value, allowed));
         }
         if let Some(fraction) = self.unlabeled_fraction {
-            let value = fraction.to_string();
             if !(fraction > 0.0 && fraction < 1.0) {
-                return setting("unlabeled fraction", value, "more than 0 and less than 1");
+                return Err(bad_setting("unlabeled fraction", fraction, open));
             }
             if (self.protocol, self.scenario) == (Protocol::FirstK, Scenario::CaseControl) {
                 let allowed = "left out with first-k and case-control, where the prior decides it";
-                return setting("unlabeled fraction", value, allowed);
+                return Err(bad_setting("unlabeled fraction", fraction, allowed));
             }
         }
         if self.classes.get() > n_dataset_classes {
             let allowed = format!("from 2 to {n_dataset_classes}, the dataset's number of classes");
-            return setting("classes", self.classes.get().to_string(), &allowed);
+            return Err(bad_setting("classes", self.classes.get(), allowed));
         }
         Ok(())
     }

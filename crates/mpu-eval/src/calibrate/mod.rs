@@ -65,7 +65,7 @@
 
 mod likelihood;
 
-use mpu_data::{ClassCount, MpuLabel, Priors};
+use mpu_data::{ClassCount, MpuLabel, Priors, bad_setting};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -104,25 +104,21 @@ impl Calibration {
     pub fn new(a: f64, b: Vec<Option<f64>>) -> Result<Self> {
         ClassCount::new(b.len())?;
         if !(a.is_finite() && a > 0.0) {
-            return Err(Error::Setting {
-                name: "a of a calibration",
-                value: a.to_string(),
-                allowed: "finite and above 0",
-            });
+            return Err(bad_setting("a of a calibration", a, "finite and above 0"));
         }
         if let Some(b) = b.iter().flatten().find(|b| !b.is_finite()) {
-            return Err(Error::Setting {
-                name: "b of a calibration",
-                value: b.to_string(),
-                allowed: "finite, or absent for a class of probability 0",
-            });
+            return Err(bad_setting(
+                "b of a calibration",
+                b,
+                "finite, or absent for a class of probability 0",
+            ));
         }
         if b.iter().all(Option::is_none) {
-            return Err(Error::Setting {
-                name: "b of a calibration",
-                value: "absent for every class".to_owned(),
-                allowed: "there for one class at least",
-            });
+            return Err(bad_setting(
+                "b of a calibration",
+                "absent for every class",
+                "there for one class at least",
+            ));
         }
         Ok(Self { a, b })
     }

@@ -208,11 +208,11 @@ fn bad_input_is_refused() {
     ));
     assert!(matches!(
         fit(&[Unlabeled], &[0.0]),
-        Err(Error::Mismatch { .. })
+        Err(Error::Data(mpu_data::Error::Mismatch { .. }))
     ));
     assert!(matches!(
         fit(&[Unlabeled], &[0.0; 4]),
-        Err(Error::Mismatch { .. })
+        Err(Error::Data(mpu_data::Error::Mismatch { .. }))
     ));
     assert!(matches!(
         fit(&[Unlabeled], &[0.0, f32::NAN]),

@@ -105,19 +105,10 @@ impl Counts {
     fn new(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Result<Self> {
         let classes = priors.classes();
         check_labels(classes, labels, answers.len())?;
-        if let Some(&found) = answers.iter().find(|&&answer| answer >= classes.get()) {
-            return Err(Error::ClassOutOfRange {
-                found,
-                n_classes: classes.get(),
-            });
-        }
+        classes.check(answers)?;
         let mut groups = vec![vec![0; classes.get()]; classes.get()];
-        for (label, &answer) in labels.iter().zip(answers) {
-            let group = match *label {
-                MpuLabel::Labeled(class) => class,
-                MpuLabel::Unlabeled => classes.negative(),
-            };
-            groups[group][answer] += 1;
+        for (&label, &answer) in labels.iter().zip(answers) {
+            groups[classes.group(label)?][answer] += 1;
         }
         let counts = Self { groups };
         if counts.n(classes.negative()) == 0 {

@@ -1,10 +1,10 @@
 //! The same judgement under other priors.
 
-use mpu_data::{MpuLabel, Priors};
+use mpu_data::{MpuLabel, Priors, bad_setting};
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, PuJudgement};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The factors by which priors are tried: 10, 20 and 30 % less and more.
 pub const FACTORS: [f64; 6] = [0.7, 0.8, 0.9, 1.1, 1.2, 1.3];
@@ -28,11 +28,11 @@ impl Varied {
     #[doc(alias = "eq:varied-priors")]
     pub fn priors(self, priors: &Priors, factor: f64) -> Result<Priors> {
         if !(factor.is_finite() && factor >= 0.0) {
-            return Err(Error::Setting {
-                name: "factor of priors",
-                value: factor.to_string(),
-                allowed: "finite and not negative",
-            });
+            return Err(bad_setting(
+                "factor of priors",
+                factor,
+                "finite and not negative",
+            ));
         }
         if let Self::Class(class) = self {
             priors.classes().label(class)?;

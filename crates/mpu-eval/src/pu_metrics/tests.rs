@@ -143,7 +143,7 @@ fn bad_input_is_refused() {
     ));
     assert!(matches!(
         judge(&[Unlabeled], &[2]),
-        Err(Error::ClassOutOfRange { .. })
+        Err(Error::Data(mpu_data::Error::ClassBeyond { .. }))
     ));
     assert!(judge(&[Unlabeled], &[0, 1]).is_err() && judge(&[Labeled(1)], &[0]).is_err());
     assert!(pu_auc(&priors, &[Unlabeled], &[0.0, f64::NAN]).is_err());

@@ -153,10 +153,10 @@ fn bad_rows_are_refused_with_the_value() {
     let loss = hinge();
     assert!(matches!(
         observed_loss(&loss, &[1.0, 2.0], 2),
-        Err(Error::ClassOutOfRange {
+        Err(Error::Data(mpu_data::Error::ClassBeyond {
             found: 2,
             n_classes: 2
-        })
+        }))
     ));
     assert!(matches!(
         negative_loss(&loss, &[1.0]),
@@ -182,7 +182,7 @@ fn bad_rows_are_refused_with_the_value() {
     let logits = Logits::new(&Tensor::new(&[[0f32, 1.0]], &Device::Cpu).unwrap()).unwrap();
     assert!(matches!(
         SampleLoss::Csmpu.tensor(&loss, &logits, &[2]),
-        Err(Error::ClassOutOfRange { found: 2, .. })
+        Err(Error::Data(mpu_data::Error::ClassBeyond { found: 2, .. }))
     ));
     assert!(matches!(
         SampleLoss::Csmpu.tensor(&loss, &logits, &[0, 1]),

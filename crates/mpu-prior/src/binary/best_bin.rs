@@ -1,9 +1,10 @@
 //! Best-bin estimation (Garg, Wu, Smola, Balakrishnan, Lipton, "Mixture Proportion Estimation and PU Learning:
 //! A Modern Approach", NeurIPS 2021).
 
+use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
 use crate::margins::{Counts, Margins};
 use crate::tail::Tails;
@@ -34,18 +35,18 @@ impl PriorEstimator for BestBin {
 
     fn prepare(&self, margins: &Margins) -> Result<Box<dyn Prepared>> {
         if !(self.delta > 0.0 && self.delta < 1.0) {
-            return Err(Error::Setting {
-                name: "delta",
-                value: self.delta,
-                allowed: "between 0 and 1, both excluded",
-            });
+            return Err(bad_setting(
+                "delta",
+                self.delta,
+                "between 0 and 1, both excluded",
+            ));
         }
         if !(self.gamma >= 0.0 && self.gamma.is_finite()) {
-            return Err(Error::Setting {
-                name: "gamma",
-                value: self.gamma,
-                allowed: "a number that is not negative",
-            });
+            return Err(bad_setting(
+                "gamma",
+                self.gamma,
+                "a number that is not negative",
+            ));
         }
         let classes = 0..margins.n_observed();
         Ok(Box::new(PreparedBestBin {

@@ -1,9 +1,10 @@
 //! Kernel mean embedding, the variant KM2 (Ramaswamy, Scott, Tewari, "Mixture proportion estimation via kernel
 //! embedding of distributions", ICML 2016).
 
+use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
 use crate::margins::{Counts, Group, Margins};
 
@@ -45,21 +46,17 @@ impl PriorEstimator for KernelMean {
 
     fn prepare(&self, margins: &Margins) -> Result<Box<dyn Prepared>> {
         if self.n_rows < 2 {
-            return Err(Error::Setting {
-                name: "n-rows",
-                value: self.n_rows as f64,
-                allowed: "at least 2",
-            });
+            return Err(bad_setting("n-rows", self.n_rows, "at least 2"));
         }
         if !(self.epsilon > 0.0
             && self.most_lambda > 1.0 + self.epsilon
             && self.most_lambda.is_finite())
         {
-            return Err(Error::Setting {
-                name: "most-lambda",
-                value: self.most_lambda,
-                allowed: "larger than 1 + epsilon, and epsilon positive",
-            });
+            return Err(bad_setting(
+                "most-lambda",
+                self.most_lambda,
+                "larger than 1 + epsilon, and epsilon positive",
+            ));
         }
         let classes = 0..margins.n_observed();
         Ok(Box::new(PreparedKernelMean {

@@ -1,9 +1,10 @@
 //! Penalised L1 divergence (du Plessis, Niu, Sugiyama, "Class-prior estimation for learning from positive and
 //! unlabeled data", Machine Learning 106, 2017).
 
+use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
 use crate::margins::{Counts, Margins};
 use crate::moments::{Binned, Shares};
@@ -79,11 +80,7 @@ impl PriorEstimator for PenalizedL1 {
         ] {
             if !(value > 0.0 && value.is_finite()) {
                 let allowed = "a positive number";
-                return Err(Error::Setting {
-                    name,
-                    value,
-                    allowed,
-                });
+                return Err(bad_setting(name, value, allowed));
             }
         }
         let rank = |bin: usize| (bin as f64 + 0.5) / N_RANKS as f64;

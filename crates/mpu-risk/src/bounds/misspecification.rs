@@ -1,5 +1,6 @@
 //! Lemma 3 and Theorem 3: what a wrong prior costs.
 
+use mpu_data::bad_setting;
 use mpu_loss::Loss;
 
 use super::{Constants, check_len, check_non_negative, loss_bound};
@@ -23,11 +24,7 @@ pub fn loss_gap(loss: &Loss, margins: &[f64]) -> Result<f64> {
         });
     }
     if let Some(&value) = margins.iter().find(|z| !z.is_finite()) {
-        return Err(Error::OutOfRange {
-            what: "a margin",
-            value,
-            allowed: "finite",
-        });
+        return Err(bad_setting("a margin", value, "finite"));
     }
     let total: f64 = margins
         .iter()
@@ -151,11 +148,7 @@ fn check(weights: &[f64], values: &[f64]) -> Result<()> {
     check_non_negative("a cost weight", weights)?;
     check_len("the list", values.len(), weights.len())?;
     match values.iter().find(|v| !v.is_finite()) {
-        Some(&value) => Err(Error::OutOfRange {
-            what: "an entry",
-            value,
-            allowed: "finite",
-        }),
+        Some(&value) => Err(bad_setting("an entry", value, "finite")),
         None => Ok(()),
     }
 }
@@ -192,7 +185,7 @@ mod tests {
         assert!(matches!(loss_gap(&loss, &[]), Err(Error::Length { .. })));
         assert!(matches!(
             loss_gap(&loss, &[f64::NAN]),
-            Err(Error::OutOfRange { .. })
+            Err(Error::Data(mpu_data::Error::Setting { .. }))
         ));
         let unhinged = Loss::new(Surrogate::Unhinged, 1.0, Form::Raw).unwrap();
         assert!(matches!(

@@ -33,7 +33,7 @@ pub use misspecification::{
 };
 pub use rademacher::{Layer, Network};
 
-use mpu_data::Priors;
+use mpu_data::{Priors, bad_setting};
 use mpu_loss::Loss;
 
 use crate::error::{Error, Result};
@@ -64,11 +64,7 @@ impl SampleSizes {
         for &n in labeled.iter().chain([&unlabeled]) {
             if n == 0 {
                 let what = "a sample size";
-                return Err(Error::OutOfRange {
-                    what,
-                    value: 0.0,
-                    allowed: "at least 1",
-                });
+                return Err(bad_setting(what, 0.0, "at least 1"));
             }
         }
         if labeled.is_empty() {
@@ -117,11 +113,7 @@ fn check_delta(delta: f64) -> Result<()> {
     if delta > 0.0 && delta < 1.0 {
         return Ok(());
     }
-    Err(Error::OutOfRange {
-        what: "delta",
-        value: delta,
-        allowed: "above 0 and below 1",
-    })
+    Err(bad_setting("delta", delta, "above 0 and below 1"))
 }
 
 fn check_len(what: &'static str, found: usize, needed: usize) -> Result<()> {
@@ -137,11 +129,7 @@ fn check_len(what: &'static str, found: usize, needed: usize) -> Result<()> {
 
 fn check_non_negative(what: &'static str, values: &[f64]) -> Result<()> {
     match values.iter().find(|v| !(v.is_finite() && **v >= 0.0)) {
-        Some(&value) => Err(Error::OutOfRange {
-            what,
-            value,
-            allowed: "finite and at least 0",
-        }),
+        Some(&value) => Err(bad_setting(what, value, "finite and at least 0")),
         None => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::check_non_negative;
 use crate::error::{Error, Result};
+use mpu_data::bad_setting;
 
 /// The norms of one layer's weight matrix that capacity bounds are made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,11 +30,7 @@ impl Layer {
             });
         }
         if let Some(&value) = weights.iter().find(|w| !w.is_finite()) {
-            return Err(Error::OutOfRange {
-                what: "a weight",
-                value,
-                allowed: "finite",
-            });
+            return Err(bad_setting("a weight", value, "finite"));
         }
         let row_sum = weights.chunks(n_inputs).map(norm).sum();
         let spectral = spectral_norm(weights, n_inputs);

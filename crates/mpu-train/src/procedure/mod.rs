@@ -5,6 +5,7 @@
 mod self_training;
 mod single;
 
+use mpu_data::bad_setting;
 use mpu_risk::{Estimator, Objective, Placement};
 
 use crate::checkpoint::State;
@@ -168,11 +169,11 @@ pub(crate) fn of<'a>(run: &'a Run, problem: &'a Problem) -> Result<Box<dyn Proce
 
 /// Why the best epoch cannot be kept.
 fn no_best_epoch() -> Error {
-    Error::Setting {
-        name: "train.keep",
-        value: Keep::BestRisk.to_string(),
-        allowed: "last where there are no validation rows, and for csmpu-st",
-    }
+    bad_setting(
+        "train.keep",
+        Keep::BestRisk,
+        "last where there are no validation rows, and for csmpu-st",
+    )
 }
 
 impl From<Objective> for Method {

@@ -2,7 +2,7 @@
 
 mod targets;
 
-use mpu_data::{MpuLabel, Priors};
+use mpu_data::{MpuLabel, Priors, bad_setting};
 use mpu_models::Params;
 use mpu_risk::{Estimator, Groups, Objective, PoolSurprise};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use self::targets::{average, match_priors, raise_priors};
 use super::{Procedure, no_best_epoch};
 use crate::checkpoint::State;
 use crate::engine::Engine;
-use crate::error::{Error, Result, checkpoint};
+use crate::error::{Result, checkpoint};
 use crate::event::Event;
 use crate::problem::Problem;
 use crate::settings::Keep;
@@ -119,11 +119,7 @@ impl SelfTraining {
             ),
         ];
         match ranges.into_iter().find(|(holds, ..)| !holds) {
-            Some((_, name, value, allowed)) => Err(Error::Setting {
-                name,
-                value,
-                allowed,
-            }),
+            Some((_, name, value, allowed)) => Err(bad_setting(name, value, allowed)),
             None => Ok(()),
         }
     }
