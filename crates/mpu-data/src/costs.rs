@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad_setting};
 
 /// A `k × k` matrix of costs `C_yj`: what it costs to answer `j` where the truth is `y`.
 ///
@@ -154,10 +154,10 @@ impl CostMatrix {
     fn check_posterior(&self, posterior: &[f64]) -> Result<()> {
         self.check_classes(posterior.len())?;
         match posterior.iter().position(|p| !(p.is_finite() && *p >= 0.0)) {
-            Some(class) => Err(Error::Posterior {
-                class,
-                value: posterior[class],
-            }),
+            Some(class) => {
+                let name = format!("posterior of class {class}");
+                Err(bad_setting(name, posterior[class], "finite and at least 0"))
+            }
             None => Ok(()),
         }
     }

@@ -33,15 +33,6 @@ pub enum Error {
         n_classes: usize,
     },
 
-    /// A class prior that is not a probability.
-    #[error("prior of class {class} is {value}: it must be a number from 0 to 1")]
-    PriorOutOfRange {
-        /// The class, counted from 0.
-        class: usize,
-        /// The prior given.
-        value: f64,
-    },
-
     /// Class priors that do not sum to one.
     #[error(
         "priors sum to {sum}: they must sum to 1 within {tolerance}\n\
@@ -84,15 +75,6 @@ pub enum Error {
         /// The class, counted from 0.
         class: usize,
         /// The cost given.
-        value: f64,
-    },
-
-    /// A posterior entry that is negative, NaN or infinite.
-    #[error("posterior of class {class} is {value}: it must be finite and at least 0")]
-    Posterior {
-        /// The class, counted from 0.
-        class: usize,
-        /// The value given.
         value: f64,
     },
 
@@ -258,11 +240,11 @@ pub enum Error {
         n_classes: usize,
     },
 
-    /// A setting outside its range.
+    /// A setting or another value outside its range.
     #[error("{name} is {value}: it must be {allowed}")]
     Setting {
         /// The setting.
-        name: &'static str,
+        name: String,
         /// The value given.
         value: String,
         /// What is allowed.
@@ -337,14 +319,14 @@ impl Error {
     }
 }
 
-/// The error of a setting outside its range, as any crate's own error type.
+/// The error of a setting or another value outside its range, as any crate's own error type.
 pub fn bad_setting<E: From<Error>>(
-    name: &'static str,
+    name: impl Into<String>,
     value: impl std::fmt::Display,
     allowed: impl Into<String>,
 ) -> E {
     E::from(Error::Setting {
-        name,
+        name: name.into(),
         value: value.to_string(),
         allowed: allowed.into(),
     })

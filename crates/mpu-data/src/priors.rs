@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::class::ClassCount;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad_setting};
 
 /// How far from one the sum of the priors may be.
 pub const SUM_TOLERANCE: f64 = 1e-6;
@@ -76,7 +76,8 @@ impl Priors {
 fn check_range(values: &[f64]) -> Result<()> {
     for (class, &value) in values.iter().enumerate() {
         if !(0.0..=1.0).contains(&value) {
-            return Err(Error::PriorOutOfRange { class, value });
+            let name = format!("prior of class {class}");
+            return Err(bad_setting(name, value, "a number from 0 to 1"));
         }
     }
     Ok(())
@@ -117,17 +118,13 @@ mod tests {
             Priors::new(vec![1.0]),
             Err(Error::TooFewClasses { found: 1 })
         );
-        assert!(matches!(
-            Priors::new(vec![0.5, f64::NAN]),
-            Err(Error::PriorOutOfRange { class: 1, value }) if value.is_nan()
-        ));
-        assert_eq!(
-            Priors::new(vec![-0.1, 1.1]),
-            Err(Error::PriorOutOfRange {
-                class: 0,
-                value: -0.1
-            })
-        );
+        for (values, said) in [
+            (vec![0.5, f64::NAN], "prior of class 1 is NaN: it must be"),
+            (vec![-0.1, 1.1], "prior of class 0 is -0.1: it must be"),
+        ] {
+            let error = Priors::new(values).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
         assert!(matches!(
             Priors::new(vec![0.5, 0.4]),
             Err(Error::PriorSum { .. })
@@ -138,7 +135,7 @@ mod tests {
         ));
         assert!(matches!(
             Priors::from_observed(&[f64::INFINITY]),
-            Err(Error::PriorOutOfRange { class: 0, .. })
+            Err(Error::Setting { name, .. }) if name == "prior of class 0"
         ));
         assert!(Priors::from_observed(&[]).is_err());
     }

@@ -20,21 +20,6 @@ pub enum Error {
         predictions: usize,
     },
 
-    /// A score or probability that cannot be worked with.
-    #[error("{what} of row {row}, column {column} is {value}: it must be {allowed}")]
-    Value {
-        /// What the number is.
-        what: &'static str,
-        /// Its row, counted from 0.
-        row: usize,
-        /// Its place in the row, counted from 0.
-        column: usize,
-        /// The number.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-
     /// Nothing to estimate from.
     #[error("{what} needs {needed}, but there are none\n{hint}")]
     NoRows {

@@ -1,6 +1,6 @@
 //! Checks that blocks of scores and probabilities share: whole rows, as many as labels, usable numbers.
 
-use mpu_data::{ClassCount, MpuLabel, mismatch};
+use mpu_data::{ClassCount, MpuLabel, bad_setting, mismatch};
 
 use crate::error::{Error, Result};
 
@@ -51,13 +51,8 @@ impl Block {
         for (at, &value) in values.iter().enumerate() {
             let value: f64 = value.into();
             if !self.allows(value) {
-                return Err(Error::Value {
-                    what: self.what(),
-                    row: at / k,
-                    column: at % k,
-                    value,
-                    allowed: self.allowed(),
-                });
+                let name = format!("{} of row {}, column {}", self.what(), at / k, at % k);
+                return Err(bad_setting(name, value, self.allowed()));
             }
         }
         Ok(values.len() / k)

@@ -28,7 +28,7 @@ pub const MARGIN: f64 = 0.05;
 ///
 /// Both are finite, there is one feature at least, and no lowest is above its highest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[serde(try_from = "Stored")]
 pub struct TrainingRange {
     low: Vec<f32>,
     high: Vec<f32>,
@@ -83,13 +83,9 @@ impl TrainingRange {
         }
         for (column, (&low, &high)) in low.iter().zip(&high).enumerate() {
             if !(low.is_finite() && high.is_finite() && low <= high) {
-                return Err(Error::Value {
-                    what: "lower limit",
-                    row: 0,
-                    column,
-                    value: f64::from(low),
-                    allowed: "finite and not above the upper limit",
-                });
+                let name = format!("lower limit of row 0, column {column}");
+                let allowed = "finite and not above the upper limit";
+                return Err(bad_setting(name, f64::from(low), allowed));
             }
         }
         Ok(Self { low, high })
@@ -162,7 +158,7 @@ impl TrainingRange {
     }
 }
 
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Stored {
     low: Vec<f32>,
     high: Vec<f32>,
@@ -173,13 +169,6 @@ impl TryFrom<Stored> for TrainingRange {
 
     fn try_from(stored: Stored) -> Result<Self> {
         Self::from_limits(stored.low, stored.high)
-    }
-}
-
-impl From<TrainingRange> for Stored {
-    fn from(range: TrainingRange) -> Self {
-        let TrainingRange { low, high } = range;
-        Self { low, high }
     }
 }
 

@@ -62,7 +62,7 @@ pub enum Error {
     },
 
     /// A list of classes whose length is not the number of rows.
-    #[error("{found} classes for {n_rows} rows: one class a row is needed")]
+    #[error("{found} classes for {n_rows} rows: each row needs one")]
     ClassListLength {
         /// How many classes were given.
         found: usize,

@@ -35,7 +35,7 @@ mpu_data::named!(Form, "form", { Raw => "raw", Sym => "sym" });
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "Fields", into = "Fields"))]
+#[cfg_attr(feature = "serde", serde(try_from = "Fields"))]
 pub struct Loss {
     surrogate: Surrogate,
     gamma: f64,
@@ -44,7 +44,7 @@ pub struct Loss {
 
 /// What a file holds of a [`Loss`], before it is checked; what it leaves out is the usual one's.
 #[cfg(feature = "serde")]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Fields {
     surrogate: Surrogate,
@@ -55,7 +55,16 @@ struct Fields {
 #[cfg(feature = "serde")]
 impl Default for Fields {
     fn default() -> Self {
-        Loss::default().into()
+        let Loss {
+            surrogate,
+            gamma,
+            form,
+        } = Loss::default();
+        Self {
+            surrogate,
+            gamma,
+            form,
+        }
     }
 }
 
@@ -192,16 +201,5 @@ impl TryFrom<Fields> for Loss {
 
     fn try_from(fields: Fields) -> Result<Self> {
         Self::new(fields.surrogate, fields.gamma, fields.form)
-    }
-}
-
-#[cfg(feature = "serde")]
-impl From<Loss> for Fields {
-    fn from(loss: Loss) -> Self {
-        Self {
-            surrogate: loss.surrogate,
-            gamma: loss.gamma,
-            form: loss.form,
-        }
     }
 }

@@ -7,17 +7,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An architecture that cannot be built.
-    #[error("{field} is {found}: it must be {allowed}")]
-    Spec {
-        /// The part of the specification.
-        field: &'static str,
-        /// The value given.
-        found: usize,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-
     /// A tensor the model needs is absent.
     #[error("parameter `{name}` is missing")]
     MissingParameter {
@@ -88,7 +77,7 @@ pub enum Error {
     )]
     NoForward,
 
-    /// An optimiser setting out of range.
+    /// A number of an architecture or of an optimiser out of range.
     #[error("{field} is {found}: it must be {allowed}")]
     Setting {
         /// The setting.
@@ -135,6 +124,27 @@ pub enum Error {
         #[source]
         source: candle_core::Error,
     },
+}
+
+/// The error of a number out of range.
+pub(crate) fn setting(field: &'static str, found: f64, allowed: &'static str) -> Error {
+    Error::Setting {
+        field,
+        found,
+        allowed,
+    }
+}
+
+/// Checks the length of a block of numbers.
+pub(crate) fn check_length(what: &'static str, found: usize, needed: usize) -> Result<()> {
+    if found == needed {
+        return Ok(());
+    }
+    Err(Error::Length {
+        what,
+        found,
+        needed,
+    })
 }
 
 /// Adds the operation to a candle error.

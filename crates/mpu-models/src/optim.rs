@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Result, check_length, setting};
 use crate::kernels::isa::Isa;
 use crate::kernels::rows::{self, AdamStep};
 use crate::threads::Threads;
@@ -44,17 +44,20 @@ impl OptimSpec {
         weight_decay: 0.0,
     };
 
+    /// The length of [`OptimState::second`] for so many parameters.
+    fn n_second(self, n_values: usize) -> usize {
+        match self {
+            Self::Adam { .. } => n_values,
+            Self::Sgd { .. } => 0,
+        }
+    }
+
     fn check(self) -> Result<()> {
         let share = |field, found: f64| {
             if (0.0..1.0).contains(&found) {
                 return Ok(());
             }
-            let allowed = "at least 0 and below 1";
-            Err(Error::Setting {
-                field,
-                found,
-                allowed,
-            })
+            Err(setting(field, found, "at least 0 and below 1"))
         };
         match self {
             Self::Adam {
@@ -67,11 +70,7 @@ impl OptimSpec {
                 share("beta2", beta2)?;
                 share("weight_decay", weight_decay)?;
                 if !(eps > 0.0 && eps.is_finite()) {
-                    return Err(Error::Setting {
-                        field: "eps",
-                        found: eps,
-                        allowed: "positive",
-                    });
+                    return Err(setting("eps", eps, "positive"));
                 }
                 Ok(())
             }
@@ -106,15 +105,10 @@ pub struct Optimizer {
 impl Optimizer {
     /// An optimiser of `n_values` parameters that has made no step.
     pub fn new(spec: OptimSpec, n_values: usize) -> Result<Self> {
-        let n_second = if matches!(spec, OptimSpec::Adam { .. }) {
-            n_values
-        } else {
-            0
-        };
         let state = OptimState {
             step: 0,
             first: vec![0.0; n_values],
-            second: vec![0.0; n_second],
+            second: vec![0.0; spec.n_second(n_values)],
         };
         Self::resume(spec, state)
     }
@@ -122,19 +116,8 @@ impl Optimizer {
     /// An optimiser that goes on from a state that [`Optimizer::state`] gave.
     pub fn resume(spec: OptimSpec, state: OptimState) -> Result<Self> {
         spec.check()?;
-        let needed = if matches!(spec, OptimSpec::Adam { .. }) {
-            state.first.len()
-        } else {
-            0
-        };
-        if state.second.len() != needed {
-            let what = "the optimiser's second moment";
-            return Err(Error::Length {
-                what,
-                found: state.second.len(),
-                needed,
-            });
-        }
+        let (found, needed) = (state.second.len(), spec.n_second(state.first.len()));
+        check_length("the optimiser's second moment", found, needed)?;
         Ok(Self {
             spec,
             state,
@@ -166,25 +149,10 @@ impl Optimizer {
             first,
             second,
         } = &mut self.state;
-        for (what, found) in [
-            ("parameters", values.len()),
-            ("the gradient", gradient.len()),
-        ] {
-            if found != first.len() {
-                return Err(Error::Length {
-                    what,
-                    found,
-                    needed: first.len(),
-                });
-            }
-        }
+        check_length("parameters", values.len(), first.len())?;
+        check_length("the gradient", gradient.len(), first.len())?;
         if !(lr >= 0.0 && lr.is_finite()) {
-            let allowed = "a number of at least 0";
-            return Err(Error::Setting {
-                field: "learning rate",
-                found: lr,
-                allowed,
-            });
+            return Err(setting("learning rate", lr, "a number of at least 0"));
         }
         *step += 1;
         let part = self.threads.share(values.len(), PART_VALUES);

@@ -2,7 +2,7 @@
 
 use candle_core::{DType, Device, Tensor};
 
-use crate::error::{During, Error, Result};
+use crate::error::{During, Error, Result, check_length};
 use crate::layout::{Entry, Role, entries_of};
 use crate::spec::ModelSpec;
 
@@ -49,23 +49,13 @@ impl Params {
     /// Parameters from the two blocks that [`Params::trainable`] and [`Params::buffers`] give.
     pub fn from_blocks(spec: &ModelSpec, trainable: Vec<f32>, buffers: Vec<f32>) -> Result<Self> {
         let mut params = Self::zeros(spec)?;
-        let lengths = [
-            (
-                "the block of trainable values",
-                trainable.len(),
-                params.trainable.len(),
-            ),
-            ("the block of buffers", buffers.len(), params.buffers.len()),
-        ];
-        for (what, found, needed) in lengths {
-            if found != needed {
-                return Err(Error::Length {
-                    what,
-                    found,
-                    needed,
-                });
-            }
-        }
+        let (n_trainable, n_buffers) = (params.trainable.len(), params.buffers.len());
+        check_length(
+            "the block of trainable values",
+            trainable.len(),
+            n_trainable,
+        )?;
+        check_length("the block of buffers", buffers.len(), n_buffers)?;
         params.trainable = trainable;
         params.buffers = buffers;
         Ok(params)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Result, setting};
 
 /// Whether a pass trains the network or only asks it.
 ///
@@ -104,11 +104,7 @@ impl ModelSpec {
     /// Refuses what cannot be built.
     pub fn check(&self) -> Result<()> {
         let at_least_one = |field, found| match found {
-            0 => Err(Error::Spec {
-                field,
-                found,
-                allowed: "at least 1",
-            }),
+            0 => Err(setting(field, 0.0, "at least 1")),
             _ => Ok(()),
         };
         at_least_one("outputs", self.outputs())?;
@@ -125,11 +121,7 @@ impl ModelSpec {
                 at_least_one("width", net.width)?;
                 if net.depth < 8 || !(net.depth - 2).is_multiple_of(6) {
                     let allowed = "6n + 2 with n at least 1 (8, 14, 20, 26, 32, …)";
-                    return Err(Error::Spec {
-                        field: "depth",
-                        found: net.depth,
-                        allowed,
-                    });
+                    return Err(setting("depth", net.depth as f64, allowed));
                 }
                 Ok(())
             }

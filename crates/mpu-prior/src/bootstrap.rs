@@ -6,7 +6,7 @@ use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_open_share};
 use crate::estimator::{Prepared, feasible};
 use crate::margins::{Counts, Margins};
 
@@ -77,14 +77,7 @@ impl BootstrapOptions {
         if self.replicates < 2 {
             return Err(bad_setting("replicates", self.replicates, "at least 2"));
         }
-        if self.delta > 0.0 && self.delta < 1.0 {
-            return Ok(());
-        }
-        Err(bad_setting(
-            "delta",
-            self.delta,
-            "between 0 and 1, both excluded",
-        ))
+        check_open_share("delta", self.delta)
     }
 }
 

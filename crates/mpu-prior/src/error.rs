@@ -1,5 +1,7 @@
 //! What can be wrong with a prior estimate's input, with the value and what is allowed.
 
+use mpu_data::bad_setting;
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -7,15 +9,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A lower bound that is not a probability.
-    #[error("lower bound of class {class} is {value}: it must be a number from 0 to 1")]
-    LowerBound {
-        /// The class, counted from 0.
-        class: usize,
-        /// The bound given.
-        value: f64,
-    },
-
     /// Lower bounds that leave no room.
     #[error(
         "lower bounds sum to {sum}: together they must not exceed 1\n\
@@ -46,7 +39,7 @@ pub enum Error {
 
     /// Margins that are not a whole number of rows, or have no fold number for each row.
     #[error(
-        "{group}: {values} margins and {folds} fold numbers: {width} margins and one fold number a row are needed"
+        "{group}: {values} margins and {folds} fold numbers: every row needs {width} margins and one fold number"
     )]
     Shape {
         /// Which rows.
@@ -147,4 +140,20 @@ pub enum Error {
          hint: estimate again with `keep: Keep::Replicates`"
     )]
     NoReplicates,
+}
+
+/// Checks a share that is neither 0 nor 1.
+pub(crate) fn check_open_share(name: &str, value: f64) -> Result<()> {
+    if value > 0.0 && value < 1.0 {
+        return Ok(());
+    }
+    Err(bad_setting(name, value, "between 0 and 1, both excluded"))
+}
+
+/// Checks a finite number of at least 0.
+pub(crate) fn check_not_negative(name: &str, value: f64) -> Result<()> {
+    if value >= 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(bad_setting(name, value, "a number that is not negative"))
 }

@@ -253,7 +253,7 @@ mod tests {
         );
         let text = message(vec![class.clone(), rows(&[1.0], &[0])], pool.clone());
         assert!(
-            text.contains("1 margins and 1 fold numbers: 2 margins"),
+            text.contains("1 margins and 1 fold numbers: every row needs 2 margins"),
             "{text}"
         );
         let text = message(

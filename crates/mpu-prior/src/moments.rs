@@ -4,7 +4,7 @@
 use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Result, check_not_negative};
 use crate::margins::{Counts, Group, Margins};
 use crate::system::System;
 
@@ -58,13 +58,7 @@ impl RegionOptions {
                 "from 1 to 254",
             ));
         }
-        if !(self.deviations >= 0.0 && self.deviations.is_finite()) {
-            return Err(bad_setting(
-                "deviations",
-                self.deviations,
-                "a number that is not negative",
-            ));
-        }
+        check_not_negative("deviations", self.deviations)?;
         if !(0.0..=1.0).contains(&self.least_share) {
             return Err(bad_setting("least-share", self.least_share, "from 0 to 1"));
         }

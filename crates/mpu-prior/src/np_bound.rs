@@ -4,7 +4,7 @@ use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
 use crate::binomial;
-use crate::error::Result;
+use crate::error::{Result, check_open_share};
 use crate::margins::{Counts, Margins};
 use crate::tail::{Above, Tails};
 
@@ -50,13 +50,11 @@ impl Default for NpOptions {
 
 impl NpOptions {
     fn check(&self) -> Result<()> {
-        let alphas = self.alphas.iter().map(|&alpha| ("alpha", alpha));
-        let others = [("epsilon", self.epsilon), ("delta", self.delta)];
-        for (name, value) in alphas.chain(others) {
-            if !(value > 0.0 && value < 1.0) {
-                return Err(bad_setting(name, value, "between 0 and 1, both excluded"));
-            }
+        for &alpha in &self.alphas {
+            check_open_share("alpha", alpha)?;
         }
+        check_open_share("epsilon", self.epsilon)?;
+        check_open_share("delta", self.delta)?;
         if self.alphas.is_empty() {
             return Err(bad_setting("the number of levels alpha", 0.0, "at least 1"));
         }

@@ -121,7 +121,7 @@ mod tests {
         );
         assert_eq!(
             sample(&run(Keep::Intervals), 1, Seed(2)),
-            Err(Error::NoReplicates)
+            Err(crate::Error::NoReplicates)
         );
     }
 }

@@ -1,5 +1,7 @@
 //! The feasible set of observed class priors, and the projection onto it.
 
+use mpu_data::bad_setting;
+
 use crate::error::{Error, Result};
 
 /// The set `{π : π_i ≥ π̲_i, Σ π_i ≤ 1}` of priors of the observed classes.
@@ -13,7 +15,8 @@ impl FeasibleSet {
     pub fn new(lower: Vec<f64>) -> Result<Self> {
         for (class, &value) in lower.iter().enumerate() {
             if !(0.0..=1.0).contains(&value) {
-                return Err(Error::LowerBound { class, value });
+                let name = format!("lower bound of class {class}");
+                return Err(bad_setting(name, value, "a number from 0 to 1"));
             }
         }
         let sum: f64 = lower.iter().sum();
@@ -154,7 +157,7 @@ mod tests {
         );
         assert!(matches!(
             FeasibleSet::new(vec![-0.1]),
-            Err(Error::LowerBound { class: 0, .. })
+            Err(Error::Data(mpu_data::Error::Setting { name, .. })) if name == "lower bound of class 0"
         ));
         assert!(FeasibleSet::new(vec![f64::NAN]).is_err());
         let set = FeasibleSet::new(vec![0.1, 0.2]).unwrap();

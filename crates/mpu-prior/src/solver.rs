@@ -1,9 +1,8 @@
 //! The matching problem of step 2: least squares with a linear penalty on the feasible set of priors.
 
-use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_not_negative};
 use crate::linear::{self, Matrix};
 use crate::simplex::FeasibleSet;
 use crate::system::System;
@@ -85,13 +84,7 @@ pub fn solve(
     lambda: f64,
     options: &SolverOptions,
 ) -> Result<Solution> {
-    if !(lambda >= 0.0 && lambda.is_finite()) {
-        return Err(bad_setting(
-            "lambda",
-            lambda,
-            "a number that is not negative",
-        ));
-    }
+    check_not_negative("lambda", lambda)?;
     let n = system.n_classes();
     if set.lower().len() != n {
         return Err(Error::Point {

@@ -47,7 +47,7 @@ pub enum Error {
     },
 
     /// Priors for another number of classes than the sample has.
-    #[error("{priors} priors for {classes} classes: one a class is needed, the negative one last")]
+    #[error("{priors} priors for {classes} classes: each class needs one, the negative one last")]
     PriorsMismatch {
         /// The number of priors.
         priors: usize,

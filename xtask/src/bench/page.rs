@@ -1,4 +1,4 @@
-//! `docs/BENCHMARKS.md`: one marked section a benchmark, replaced when it is run with `--write`.
+//! `docs/BENCHMARKS.md`: one marked section for each benchmark, replaced when it is run with `--write`.
 
 use std::fs;
 use std::path::Path;

@@ -1,21 +1,18 @@
 //! Parquet with embedded PNG images: the form in which the Hub keeps the image benchmarks.
 //!
-//! Two columns are read: `image.bytes`, one PNG a row, and `label`. Other columns are not touched.
+//! Two columns are read: `image.bytes`, a PNG in each row, and `label`.
 
 use bytes::Bytes;
-use parquet::basic::Type;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use parquet::schema::types::Type;
 use png::{ColorType, Decoder, Limits, Transformations};
 
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::features::{Features, Shape};
 use crate::source::unpack::Limit;
-
-/// Rows decoded at a time.
-const BATCH: usize = 256;
 
 /// Reads images of the given shape with labels below `n_classes`. Grey images have one channel,
 /// colour images three; a palette is resolved, transparency is not allowed.
@@ -52,147 +49,63 @@ fn read_unguarded(
     let n_rows = u64::try_from(metadata.num_rows()).map_err(|e| broken(&e))?;
     let claimed = n_rows.saturating_mul(shape.len() as u64);
     limit.check(name, "the decoded images", claimed)?;
-    let column = |wanted: &str, kind: Type| {
-        metadata
-            .schema_descr()
-            .columns()
-            .iter()
-            .position(|column| column.path().string() == wanted && column.physical_type() == kind)
-            .ok_or_else(|| Error::bytes(name, 0, format!("no column {wanted} of type {kind}")))
-    };
-    let image_column = column("image.bytes", Type::BYTE_ARRAY)?;
-    let label_column = column("label", Type::INT64)?;
-
-    for group in file.metadata().row_groups() {
-        for column in [image_column, label_column] {
-            let chunk = group
-                .columns()
-                .get(column)
-                .ok_or_else(|| broken(&"a column is missing"))?;
-            let start = chunk
-                .dictionary_page_offset()
-                .unwrap_or(chunk.data_page_offset());
-            if start < 0 || chunk.compressed_size() < 0 {
-                return Err(broken(&"a column before the start of the file"));
-            }
+    for chunk in file
+        .metadata()
+        .row_groups()
+        .iter()
+        .flat_map(RowGroupMetaData::columns)
+    {
+        let start = chunk.dictionary_page_offset();
+        if start.unwrap_or(chunk.data_page_offset()) < 0 || chunk.compressed_size() < 0 {
+            return Err(broken(&"a column before the start of the file"));
         }
     }
-    let mut rows = Builder {
-        name,
-        shape,
-        n_classes,
-        limit,
-        values: Vec::new(),
-        labels: Vec::new(),
-    };
-    for group in 0..file.num_row_groups() {
-        let group = file.get_row_group(group).map_err(|e| broken(&e))?;
-        rows.push_group(&*group, image_column, label_column)?;
-    }
-    if rows.labels.len() as u64 != n_rows {
-        let problem = format!(
-            "{n_rows} rows are announced and {} are there",
-            rows.labels.len()
-        );
-        return Err(Error::bytes(name, 0, problem));
-    }
-    Rows::new(Features::new(rows.values, shape)?, rows.labels)
-}
-
-struct Builder<'a> {
-    name: &'a str,
-    shape: Shape,
-    n_classes: usize,
-    limit: Limit,
-    values: Vec<f32>,
-    labels: Vec<usize>,
-}
-
-impl Builder<'_> {
-    fn push_group(
-        &mut self,
-        group: &dyn RowGroupReader,
-        image_column: usize,
-        label_column: usize,
-    ) -> Result<()> {
-        let images = group
-            .get_column_reader(image_column)
-            .map_err(|e| self.broken(&e))?;
-        let labels = group
-            .get_column_reader(label_column)
-            .map_err(|e| self.broken(&e))?;
-        let (
-            ColumnReader::ByteArrayColumnReader(mut images),
-            ColumnReader::Int64ColumnReader(mut labels),
-        ) = (images, labels)
+    let fields = metadata.schema().get_fields().iter();
+    let fields = fields.filter(|field| matches!(field.name(), "image" | "label"));
+    let wanted = Type::group_type_builder(metadata.schema().name())
+        .with_fields(fields.cloned().collect())
+        .build()
+        .map_err(|e| broken(&e))?;
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    for row in file.get_row_iter(Some(wanted)).map_err(|e| broken(&e))? {
+        let (row, at) = (row.map_err(|e| broken(&e))?, labels.len());
+        let (Some(Field::Bytes(image)), Some(&Field::Long(label))) =
+            (image_of(&row), field(&row, "label"))
         else {
-            return Err(self.broken(&"columns of unexpected types"));
-        };
-        let mut image_batch: Vec<ByteArray> = Vec::new();
-        let mut label_batch: Vec<i64> = Vec::new();
-        loop {
-            image_batch.clear();
-            label_batch.clear();
-            let n_images = self.batch(&mut images, &mut image_batch)?;
-            let n_labels = self.batch(&mut labels, &mut label_batch)?;
-            if n_images != n_labels {
-                return Err(self.broken(&format!(
-                    "{n_images} images and {n_labels} labels in a batch"
-                )));
-            }
-            if n_images == 0 {
-                return Ok(());
-            }
-            for (image, &label) in image_batch.iter().zip(&label_batch) {
-                self.push(image.data(), label)?;
-            }
-        }
-    }
-
-    /// Reads up to a batch of values; a missing value is an error.
-    fn batch<T: DataType>(
-        &self,
-        column: &mut ColumnReaderImpl<T>,
-        out: &mut Vec<T::T>,
-    ) -> Result<usize> {
-        let mut definition_levels = Vec::new();
-        let mut repetition_levels = Vec::new();
-        let (n_records, n_values, _) = column
-            .read_records(
-                BATCH,
-                Some(&mut definition_levels),
-                Some(&mut repetition_levels),
-                out,
-            )
-            .map_err(|e| self.broken(&e))?;
-        if n_records != n_values || out.len() != n_values {
-            return Err(self.broken(&format!("a missing value after row {}", self.labels.len())));
-        }
-        Ok(n_values)
-    }
-
-    fn push(&mut self, image: &[u8], label: i64) -> Result<()> {
-        let row = self.labels.len();
-        let label = usize::try_from(label)
-            .ok()
-            .filter(|&label| label < self.n_classes);
-        let Some(label) = label else {
-            return Err(self.broken(&format!(
-                "a label of row {row} outside 0 to {}",
-                self.n_classes.saturating_sub(1)
+            return Err(broken(&format!(
+                "no image.bytes or no whole number as label in row {at}"
             )));
         };
-        let taken = (self.values.len() + self.shape.len()) as u64;
-        self.limit.check(self.name, "the decoded images", taken)?;
-        let pixels = decode(image, self.shape)
-            .map_err(|problem| self.broken(&format!("image of row {row}: {problem}")))?;
-        self.values.extend(pixels);
-        self.labels.push(label);
-        Ok(())
+        let label = usize::try_from(label).ok();
+        let Some(label) = label.filter(|&label| label < n_classes) else {
+            return Err(broken(&format!(
+                "a label of row {at} outside 0 to {}",
+                n_classes.saturating_sub(1)
+            )));
+        };
+        let taken = (values.len() + shape.len()) as u64;
+        limit.check(name, "the decoded images", taken)?;
+        let pixels = decode(image.data(), shape)
+            .map_err(|problem| broken(&format!("image of row {at}: {problem}")))?;
+        values.extend(pixels);
+        labels.push(label);
     }
+    if labels.len() as u64 != n_rows {
+        let problem = format!("it should have {n_rows} rows and has {}", labels.len());
+        return Err(broken(&problem));
+    }
+    Rows::new(Features::new(values, shape)?, labels)
+}
 
-    fn broken(&self, problem: &dyn std::fmt::Display) -> Error {
-        Error::bytes(self.name, 0, format!("broken Parquet: {problem}"))
+fn field<'r>(row: &'r Row, wanted: &str) -> Option<&'r Field> {
+    let mut columns = row.get_column_iter();
+    columns.find_map(|(name, field)| (name == wanted).then_some(field))
+}
+
+fn image_of(row: &Row) -> Option<&Field> {
+    match field(row, "image")? {
+        Field::Group(image) => field(image, "bytes"),
+        _ => None,
     }
 }
 
@@ -204,7 +117,7 @@ fn decode(image: &[u8], shape: Shape) -> std::result::Result<Vec<f32>, String> {
         width,
     } = shape
     else {
-        return Err(format!("shape {shape} is no image"));
+        return Err(format!("shape {shape} is not that of an image"));
     };
     let limits = Limits { bytes: 1 << 20 };
     let mut decoder = Decoder::new_with_limits(std::io::Cursor::new(image), limits);

@@ -93,7 +93,7 @@ mpu_data::named!(Anchor, "anchor", { Likelihood => "likelihood", Matched => "mat
 /// `a` is finite and above 0, offsets are finite, and at least one class has one; no other value of this
 /// type exists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[serde(try_from = "Stored")]
 pub struct Calibration {
     a: f64,
     b: Vec<Option<f64>>,
@@ -237,8 +237,8 @@ fn matched(rows: &Rows, priors: &Priors, a: f64, b: &[f64], moved: &[usize]) -> 
     matching.offsets(&minimise(&matching, vec![0.0; moved.len()]))
 }
 
-/// What is written: the same numbers, not yet checked.
-#[derive(Clone, Serialize, Deserialize)]
+/// What is read: the same numbers, not yet checked.
+#[derive(Deserialize)]
 struct Stored {
     a: f64,
     b: Vec<Option<f64>>,
@@ -249,13 +249,6 @@ impl TryFrom<Stored> for Calibration {
 
     fn try_from(stored: Stored) -> Result<Self> {
         Self::new(stored.a, stored.b)
-    }
-}
-
-impl From<Calibration> for Stored {
-    fn from(calibration: Calibration) -> Self {
-        let Calibration { a, b } = calibration;
-        Self { a, b }
     }
 }
 

@@ -216,11 +216,7 @@ fn bad_input_is_refused() {
     ));
     assert!(matches!(
         fit(&[Unlabeled], &[0.0, f32::NAN]),
-        Err(Error::Value {
-            row: 0,
-            column: 1,
-            ..
-        })
+        Err(Error::Data(mpu_data::Error::Setting { name, .. })) if name == "score of row 0, column 1"
     ));
     assert!(matches!(
         fit(&[Labeled(1), Unlabeled], &[0.0; 4]),

@@ -173,7 +173,7 @@ fn bad_rows_are_refused_with_the_value() {
     let costs = some_costs(2);
     assert!(matches!(
         costs.decide(&[0.5, -0.1]),
-        Err(mpu_data::Error::Posterior { class: 1, .. })
+        Err(mpu_data::Error::Setting { name, .. }) if name == "posterior of class 1"
     ));
     assert!(matches!(
         costs.decide(&[0.5]),

@@ -15,7 +15,7 @@ pub use self::products::Products;
 use self::mlp::MlpWorkspace;
 use self::moments::Statistics;
 use self::resnet::ResNetWorkspace;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
 use crate::kernels::isa::Isa;
 use crate::params::Params;
 use crate::spec::{Mode, ModelSpec};
@@ -153,14 +153,7 @@ impl Workspace {
             return Err(Error::NoForward);
         }
         let needed = self.n_rows * self.spec.outputs();
-        if dlogits.len() != needed {
-            let what = "the gradient of the scores";
-            return Err(Error::Length {
-                what,
-                found: dlogits.len(),
-                needed,
-            });
-        }
+        check_length("the gradient of the scores", dlogits.len(), needed)?;
         let (trainable, gradient) = (params.trainable(), &mut self.gradient);
         let x = &self.batch[..self.n_rows * self.spec.inputs()];
         match &mut self.body {
@@ -185,13 +178,7 @@ impl Workspace {
             });
         }
         let needed = rows.len() / inputs * outputs;
-        if logits.len() != needed {
-            return Err(Error::Length {
-                what: "the place for scores",
-                found: logits.len(),
-                needed,
-            });
-        }
+        check_length("the place for scores", logits.len(), needed)?;
         self.ready = false;
         let step = self.max_rows.min(match self.body {
             Body::Mlp(_) => usize::MAX,

@@ -34,7 +34,7 @@ mod wire;
 use std::collections::BTreeMap;
 
 use self::graph::{Attribute, Element, Graph};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
 use crate::params::Params;
 use crate::spec::ModelSpec;
 
@@ -219,17 +219,6 @@ fn check_size(found: usize) -> Result<()> {
 
 fn single(values: &[f64]) -> Vec<f32> {
     values.iter().map(|&value| value as f32).collect()
-}
-
-fn check_length(what: &'static str, found: usize, needed: usize) -> Result<()> {
-    if found == needed {
-        return Ok(());
-    }
-    Err(Error::Length {
-        what,
-        found,
-        needed,
-    })
 }
 
 fn check_finite(

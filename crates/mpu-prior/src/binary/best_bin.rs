@@ -1,10 +1,9 @@
 //! Best-bin estimation (Garg, Wu, Smola, Balakrishnan, Lipton, "Mixture Proportion Estimation and PU Learning:
 //! A Modern Approach", NeurIPS 2021).
 
-use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Result, check_not_negative, check_open_share};
 use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
 use crate::margins::{Counts, Margins};
 use crate::tail::Tails;
@@ -34,20 +33,8 @@ impl PriorEstimator for BestBin {
     }
 
     fn prepare(&self, margins: &Margins) -> Result<Box<dyn Prepared>> {
-        if !(self.delta > 0.0 && self.delta < 1.0) {
-            return Err(bad_setting(
-                "delta",
-                self.delta,
-                "between 0 and 1, both excluded",
-            ));
-        }
-        if !(self.gamma >= 0.0 && self.gamma.is_finite()) {
-            return Err(bad_setting(
-                "gamma",
-                self.gamma,
-                "a number that is not negative",
-            ));
-        }
+        check_open_share("delta", self.delta)?;
+        check_not_negative("gamma", self.gamma)?;
         let classes = 0..margins.n_observed();
         Ok(Box::new(PreparedBestBin {
             settings: *self,

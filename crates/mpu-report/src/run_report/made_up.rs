@@ -82,7 +82,7 @@ pub(crate) fn full(name: &str, k: usize, seed: u64) -> RunReport {
         sensitivity: Part::Given(sensitivity(seed)),
         data_check: Part::Given(DataCheck {
             findings: vec![
-                "3 rows are there twice.".to_owned(),
+                "3 rows occur twice.".to_owned(),
                 "Column `weight` has one value only.".to_owned(),
             ],
             text: "column        kind      missing  distinct\nprice         number          0      4 120\n\

@@ -144,7 +144,7 @@ fn summary(runs: &Runs<'_>) -> Section {
                 .push(format!("Measured on {}.", run.measured_on));
         }
         ([first, _, ..], Comparison::Same) => section.notes.push(format!(
-            "Measured on {}. The best share of several stands out.",
+            "Measured on {}. Where there are several, the best share is bold.",
             first.measured_on
         )),
         ([_, _, ..], Comparison::Different) => {

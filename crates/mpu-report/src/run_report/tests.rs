@@ -110,7 +110,7 @@ fn several_runs_are_compared_in_columns_and_the_best_stands_out() {
     let md = to_md(&runs);
     assert!(md.contains("| accuracy<br>by true labels | 80.00 % | 90.00 % |"));
     assert!(md.contains("their scores cannot be compared"));
-    assert!(md.contains("- first try: 3 rows are there twice."));
+    assert!(md.contains("- first try: 3 rows occur twice."));
     assert!(md.contains("- first try (2): no data check: not run."));
 }
 

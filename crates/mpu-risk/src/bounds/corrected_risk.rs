@@ -165,7 +165,7 @@ mod tests {
             let result = risk_deviation(&loss, &priors, &sizes, delta, Constants::Corrected);
             assert!(matches!(
                 result,
-                Err(Error::Data(mpu_data::Error::Setting { name: "delta", .. }))
+                Err(Error::Data(mpu_data::Error::Setting { name, .. })) if name == "delta"
             ));
         }
         let hinge = Loss::new(Surrogate::Hinge, 1.0, Form::Raw).unwrap();

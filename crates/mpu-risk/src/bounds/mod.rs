@@ -63,8 +63,7 @@ impl SampleSizes {
     pub fn new(labeled: Vec<usize>, unlabeled: usize) -> Result<Self> {
         for &n in labeled.iter().chain([&unlabeled]) {
             if n == 0 {
-                let what = "a sample size";
-                return Err(bad_setting(what, 0.0, "at least 1"));
+                return Err(bad_setting("a sample size", n, "at least 1"));
             }
         }
         if labeled.is_empty() {

@@ -3,19 +3,23 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use super::*;
-use crate::source::server::{Response, Server};
-
-const QUICK: RetryPolicy = RetryPolicy {
-    attempts: 3,
-    first_pause: Duration::from_millis(1),
-    lock_timeout: Duration::from_secs(30),
-};
+use crate::source::server::{QUICK, Response, Server, bytes};
 
 /// 300 000 bytes, more than any buffer on the way holds.
 fn content() -> Vec<u8> {
-    (0..300_000_u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect()
+    bytes(300_000)
+}
+
+/// A server that cuts the first so many answers after so many bytes.
+fn cutting(content: Vec<u8>, n_cut: usize, after: usize) -> Server {
+    Server::start(move |request, n_before| {
+        let response = Response::file(request, &content, "\"v1\"");
+        if n_before < n_cut {
+            response.cut_after(after)
+        } else {
+            response
+        }
+    })
 }
 
 /// A download into a folder of its own.
@@ -51,6 +55,17 @@ impl Try {
             packing: self.packing,
         };
         Fetcher::new(retry).get(&job, progress)
+    }
+
+    fn succeeds(&self, expected: &[u8]) {
+        self.get(QUICK, &Heard::default()).unwrap();
+        assert_eq!(fs::read(self.dest()).unwrap(), expected);
+    }
+
+    /// What a download that must fail says.
+    fn fails(&self, retry: RetryPolicy) -> String {
+        let result = self.get(retry, &Heard::default());
+        result.unwrap_err().to_string()
     }
 
     /// The names in the folder, but for the lock.
@@ -116,14 +131,7 @@ fn a_whole_file_arrives_once() {
 
 #[test]
 fn a_cut_transfer_goes_on_where_it_ended() {
-    let server = Server::start(|request, n_before| {
-        let response = Response::file(request, &content(), "\"v1\"");
-        if n_before < 2 {
-            response.cut_after(100_000)
-        } else {
-            response
-        }
-    });
+    let server = cutting(content(), 2, 100_000);
     let download = Try::new(&server, &content());
     let heard = Heard::default();
     download.get(QUICK, &heard).unwrap();
@@ -139,23 +147,13 @@ fn a_cut_transfer_goes_on_where_it_ended() {
 
 #[test]
 fn a_later_run_goes_on_where_an_earlier_one_ended() {
-    let server = Server::start(|request, n_before| {
-        let response = Response::file(request, &content(), "\"v1\"");
-        if n_before == 0 {
-            response.cut_after(120_000)
-        } else {
-            response
-        }
-    });
+    let server = cutting(content(), 1, 120_000);
     let download = Try::new(&server, &content());
     let once = RetryPolicy {
         attempts: 1,
         ..QUICK
     };
-    let error = download
-        .get(once, &Heard::default())
-        .unwrap_err()
-        .to_string();
+    let error = download.fails(once);
     assert!(
         error.contains("cut") && error.contains("\nhint: a later attempt"),
         "{error}"
@@ -182,8 +180,7 @@ fn a_server_that_cannot_resume_sends_all_again() {
             _ => Response::file(request, &content(), "\"v1\""),
         });
         let download = Try::new(&server, &content());
-        download.get(QUICK, &Heard::default()).unwrap();
-        assert_eq!(fs::read(download.dest()).unwrap(), content(), "{status}");
+        download.succeeds(&content());
     }
 }
 
@@ -197,8 +194,7 @@ fn what_is_left_of_another_version_does_not_stay() {
         if !etag.is_empty() {
             fs::write(beside(&download.dest(), ".part.etag"), "\"old\"").unwrap();
         }
-        download.get(QUICK, &Heard::default()).unwrap();
-        assert_eq!(fs::read(download.dest()).unwrap(), content());
+        download.succeeds(&content());
         assert_eq!(download.names(), ["file.bin"]);
     }
 }
@@ -221,10 +217,7 @@ fn a_wrong_size_leaves_nothing() {
     for size in [10, 400_000] {
         let server = Server::start(move |_, _| Response::new(200, &vec![0; size]));
         let download = Try::new(&server, &content());
-        let error = download
-            .get(QUICK, &Heard::default())
-            .unwrap_err()
-            .to_string();
+        let error = download.fails(QUICK);
         assert!(
             error.contains(&format!("has {size} bytes, the published one 300000")),
             "{error}"
@@ -237,10 +230,7 @@ fn a_wrong_size_leaves_nothing() {
 fn a_missing_file_is_not_asked_for_again() {
     let server = Server::start(|_, _| Response::new(404, b"no such file"));
     let download = Try::new(&server, &content());
-    let error = download
-        .get(QUICK, &Heard::default())
-        .unwrap_err()
-        .to_string();
+    let error = download.fails(QUICK);
     assert!(error.contains("the server answered 404"), "{error}");
     assert_eq!((server.n_requests("GET"), download.names().len()), (1, 0));
 }
@@ -261,10 +251,7 @@ fn a_server_in_trouble_is_asked_again() {
 
     let server = Server::start(|_, _| Response::new(502, b""));
     let download = Try::new(&server, &content());
-    let error = download
-        .get(QUICK, &Heard::default())
-        .unwrap_err()
-        .to_string();
+    let error = download.fails(QUICK);
     assert!(error.contains("answered 502 (3 attempts)"), "{error}");
     assert_eq!((server.n_requests("GET"), download.names().len()), (3, 0));
 }
@@ -277,14 +264,10 @@ fn redirects_are_followed_but_not_forever() {
         _ => Response::file(request, &content(), "\"v1\""),
     });
     let mut download = Try::new(&server, &content());
-    download.get(QUICK, &Heard::default()).unwrap();
-    assert_eq!(fs::read(download.dest()).unwrap(), content());
+    download.succeeds(&content());
     download = Try::new(&server, &content());
     download.url = format!("{}/loop.bin", server.url);
-    let error = download
-        .get(QUICK, &Heard::default())
-        .unwrap_err()
-        .to_string();
+    let error = download.fails(QUICK);
     assert!(error.to_lowercase().contains("redirect"), "{error}");
 }
 
@@ -307,18 +290,10 @@ fn nobody_answering_is_an_error() {
 fn packed_files_are_unpacked_and_then_checked() {
     let packed = crate::source::unpack::tests::compressed_by_ncompress();
     let unpacked = unlzw("f", &packed, Limit::DEFAULT).unwrap();
-    let server = Server::start(move |request, n_before| {
-        let response = Response::file(request, &packed, "\"v1\"");
-        if n_before == 0 {
-            response.cut_after(100)
-        } else {
-            response
-        }
-    });
+    let server = cutting(packed, 1, 100);
     let mut download = Try::new(&server, &unpacked);
     download.packing = Packing::Compress;
-    download.get(QUICK, &Heard::default()).unwrap();
-    assert_eq!(fs::read(download.dest()).unwrap(), unpacked);
+    download.succeeds(&unpacked);
     assert_eq!(download.names(), ["file.bin"]);
 
     let server = Server::start(|_, _| Response::new(200, b"\x1f\x9d\x90garbage"));

@@ -1,24 +1,16 @@
 use std::process::Command;
-use std::time::Duration;
 
 use super::*;
 use crate::source::content::sha256;
 use crate::source::progress::Quiet;
-use crate::source::server::{Request, Response, Server};
+use crate::source::server::{QUICK, Request, Response, Server, bytes};
 
-const QUICK: RetryPolicy = RetryPolicy {
-    attempts: 3,
-    first_pause: Duration::from_millis(1),
-    lock_timeout: Duration::from_secs(30),
-};
 const REPO: &str = "someone/digits";
 const FILE: &str = "digits/train-00000-of-00001.parquet";
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 fn content() -> Vec<u8> {
-    (0..200_000_u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect()
+    bytes(200_000)
 }
 
 /// What the Hub says of a large file: its SHA-256 as the tag, and the commit.
@@ -70,14 +62,11 @@ fn a_file_arrives_in_the_hubs_cache() {
     assert_eq!(fs::read(&path).unwrap(), content());
     assert_eq!(cached(&hub.settings, REPO, FILE), Some(path));
     let log = server.log();
-    assert!(
-        log.iter()
-            .all(|request| request.path == format!("/datasets/{REPO}/resolve/main/{FILE}"))
-    );
-    assert!(
-        log.iter()
-            .all(|request| request.headers["authorization"] == "Bearer hf_test")
-    );
+    let path = format!("/datasets/{REPO}/resolve/main/{FILE}");
+    for request in &log {
+        assert_eq!(request.path, path);
+        assert_eq!(request.headers["authorization"], "Bearer hf_test");
+    }
     hub.get().unwrap();
     assert_eq!(server.n_requests("GET"), 2);
 }
@@ -171,11 +160,9 @@ fn the_hubs_own_variables_are_honoured() {
         .status()
         .unwrap();
     assert!(status.success());
-    let log = server.log();
-    assert!(
-        log.iter()
-            .all(|request| request.headers["authorization"] == "Bearer hf_from_env")
-    );
+    for request in server.log() {
+        assert_eq!(request.headers["authorization"], "Bearer hf_from_env");
+    }
     assert_eq!(server.n_requests("GET"), 2);
     let settings = HubSettings {
         cache_dir: Some(home.path().join("hub")),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use png::ColorType;
 
@@ -33,27 +33,21 @@ pub(crate) fn parquet(images: &[Vec<u8>], labels: &[i64]) -> Vec<u8> {
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
     let mut group = writer.next_row_group().unwrap();
     let blobs: Vec<ByteArray> = images.iter().map(|png| png.clone().into()).collect();
-    let mut column = group.next_column().unwrap().unwrap();
-    let levels = vec![2; blobs.len()];
-    column
-        .typed::<ByteArrayType>()
-        .write_batch(&blobs, Some(&levels), None)
-        .unwrap();
-    column.close().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    let levels = vec![1; blobs.len()];
-    column
-        .typed::<ByteArrayType>()
-        .write_batch(&[], Some(&levels), None)
-        .unwrap();
-    column.close().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    let levels = vec![1; labels.len()];
-    column
-        .typed::<Int64Type>()
-        .write_batch(labels, Some(&levels), None)
-        .unwrap();
-    column.close().unwrap();
+    let n = images.len();
+    write_column::<ByteArrayType>(&mut group, &blobs, &vec![2; n]);
+    write_column::<ByteArrayType>(&mut group, &[], &vec![1; n]);
+    write_column::<Int64Type>(&mut group, labels, &vec![1; labels.len()]);
     group.close().unwrap();
     writer.into_inner().unwrap()
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: &[T::T],
+    levels: &[i16],
+) {
+    let mut column = group.next_column().unwrap().unwrap();
+    let writer = column.typed::<T>();
+    writer.write_batch(values, Some(levels), None).unwrap();
+    column.close().unwrap();
 }

@@ -118,7 +118,7 @@ impl Sampling {
     pub(super) fn two_files() -> Self {
         Self {
             scheme: SamplingScheme::CaseControl,
-            why: "labelled and unlabelled rows come in files of their own".to_owned(),
+            why: "labelled and unlabelled rows come in separate files".to_owned(),
         }
     }
 

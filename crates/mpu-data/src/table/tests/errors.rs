@@ -4,75 +4,60 @@ use std::fmt::Write;
 
 use super::*;
 
-#[test]
-fn an_empty_file() {
-    check_message(read(""), &["items.csv: the file is empty", "hint:"]);
-    check_message(read("\n\n  \n"), &["empty"]);
-}
-
-#[test]
-fn a_header_and_no_rows() {
-    check_message(read("a,label\n"), &["items.csv: a header but no rows"]);
-    check_message(read("a,label"), &["no rows"]);
-}
-
-#[test]
-fn one_class_and_nothing_else() {
-    check_message(
-        read("a,label\n1,x\n2,x\n"),
+/// Texts of tables, and what their messages must contain.
+const REFUSED: [(&str, &[&str]); 14] = [
+    ("", &["items.csv: the file is empty", "hint:"]),
+    ("\n\n  \n", &["empty"]),
+    ("a,label\n", &["items.csv: a header but no rows"]),
+    ("a,label", &["no rows"]),
+    (
+        "a,label\n1,x\n2,x\n",
         &[
             "every one of the 2 rows has the label `x`",
             "hint: unlabelled rows",
         ],
-    );
-}
-
-#[test]
-fn no_unlabeled_rows() {
-    check_message(
-        read("a,label\n1,x\n2,y\n"),
+    ),
+    (
+        "a,label\n1,x\n2,y\n",
         &["no row is unlabelled", "`x`, `y`", "hint: say which value"],
-    );
-}
-
-#[test]
-fn all_rows_unlabeled() {
-    check_message(
-        read("a,label\n1,\n2,unknown\n"),
-        &["all 2 rows are unlabelled"],
-    );
-}
-
-#[test]
-fn one_labeled_row() {
-    check_message(
-        read("a,label\n1,\n2,x\n3,\n"),
+    ),
+    ("a,label\n1,\n2,unknown\n", &["all 2 rows are unlabelled"]),
+    (
+        "a,label\n1,\n2,x\n3,\n",
         &[
             "items.csv, line 3",
             "only labelled row (class `x`)",
             "hint: label more",
         ],
-    );
-}
-
-#[test]
-fn a_column_name_twice() {
-    check_message(
-        read("a,b,a,label\n1,2,3,x\n"),
+    ),
+    (
+        "a,b,a,label\n1,2,3,x\n",
         &[
             "column `a` is in the header twice, as columns 1 and 3",
             "hint: rename",
         ],
-    );
-}
+    ),
+    (
+        "a,b,label\n1,2,x\n\"3\n3\",4,\n1,x\n",
+        &["items.csv, line 5: 2 cells", "3 columns", "hint:"],
+    ),
+    ("a,label\n1,x,\n", &["line 2: 3 cells"]),
+    (
+        "a,label\n1,x\n\"2,y\n",
+        &["line 3", "never closed", "hint:"],
+    ),
+    ("a,label\n\"1\"2,x\n", &["line 2", "closing double quote"]),
+    (
+        "a,kind\n1,x\n",
+        &["which column holds the labels?", "`a`, `kind`"],
+    ),
+];
 
 #[test]
-fn a_ragged_row() {
-    check_message(
-        read("a,b,label\n1,2,x\n\"3\n3\",4,\n1,x\n"),
-        &["items.csv, line 5: 2 cells", "3 columns", "hint:"],
-    );
-    check_message(read("a,label\n1,x,\n"), &["line 2: 3 cells"]);
+fn a_bad_table_is_refused_with_its_place_and_a_remedy() {
+    for (text, parts) in REFUSED {
+        check_message(read(text), parts);
+    }
 }
 
 #[test]
@@ -84,18 +69,6 @@ fn text_that_is_not_utf8() {
             "items.csv, line 3: not UTF-8 text (byte 0xe9)",
             "hint: convert",
         ],
-    );
-}
-
-#[test]
-fn quotes_that_are_wrong() {
-    check_message(
-        read("a,label\n1,x\n\"2,y\n"),
-        &["line 3", "never closed", "hint:"],
-    );
-    check_message(
-        read("a,label\n\"1\"2,x\n"),
-        &["line 2", "closing double quote"],
     );
 }
 
@@ -145,10 +118,6 @@ fn a_label_column_that_is_not_there() {
             "did you mean `kind`?",
         ],
     );
-    check_message(
-        read("a,kind\n1,x\n"),
-        &["which column holds the labels?", "`a`, `kind`"],
-    );
 }
 
 #[test]
@@ -192,39 +161,43 @@ fn lists_of_positives() {
         };
         read_table(csv(table), &options)
     };
-    check_message(
-        with("sku\np1\n", "skv"),
-        &["items.csv", "key column", "`sku`"],
-    );
-    check_message(
-        with("id\np1\n", "sku"),
-        &["found.csv", "key column", "`id`"],
-    );
-    check_message(
-        with("sku\np1\np9\np8\n", "sku"),
-        &[
-            "found.csv: 2 of 3 listed positives are not in column `sku` of items.csv",
-            "`p8`, `p9`",
-        ],
-    );
-    check_message(
-        with("sku\np1\np3\n", "sku"),
-        &["items.csv, line 5", "key `p3` was already at line 4"],
-    );
-    check_message(
-        with("sku,class\np1,x\np1,y\n", "sku"),
-        &["found.csv, line 3", "another class"],
-    );
-    check_message(
-        with("sku,class\np1,\n", "sku"),
-        &["found.csv, line 2", "column `class`"],
-    );
-    check_message(
-        with("sku,a,b\np1,1,2\n", "sku"),
-        &["which column holds the classes"],
-    );
-    check_message(with("sku\n", "sku"), &["found.csv: a header but no rows"]);
-    check_message(with("sku\np1\n", "sku"), &["only labelled row"]);
+    let cases: [(&str, &str, &[&str]); 9] = [
+        ("sku\np1\n", "skv", &["items.csv", "key column", "`sku`"]),
+        ("id\np1\n", "sku", &["found.csv", "key column", "`id`"]),
+        (
+            "sku\np1\np9\np8\n",
+            "sku",
+            &[
+                "found.csv: 2 of 3 listed positives are not in column `sku` of items.csv",
+                "`p8`, `p9`",
+            ],
+        ),
+        (
+            "sku\np1\np3\n",
+            "sku",
+            &["items.csv, line 5", "key `p3` was already at line 4"],
+        ),
+        (
+            "sku,class\np1,x\np1,y\n",
+            "sku",
+            &["found.csv, line 3", "another class"],
+        ),
+        (
+            "sku,class\np1,\n",
+            "sku",
+            &["found.csv, line 2", "column `class`"],
+        ),
+        (
+            "sku,a,b\np1,1,2\n",
+            "sku",
+            &["which column holds the classes"],
+        ),
+        ("sku\n", "sku", &["found.csv: a header but no rows"]),
+        ("sku\np1\n", "sku", &["only labelled row"]),
+    ];
+    for (list, key, parts) in cases {
+        check_message(with(list, key), parts);
+    }
 }
 
 #[test]

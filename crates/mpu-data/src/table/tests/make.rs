@@ -82,49 +82,30 @@ pub(super) fn parquet(compression: parquet::basic::Compression, version_2: bool)
     let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
     for group in 0..2i64 {
         let mut rows = writer.next_row_group().unwrap();
-        let mut column = rows.next_column().unwrap().unwrap();
         let ids: Vec<i64> = (0..4).map(|i| (1 << 60) + 4 * group + i).collect();
-        column
-            .typed::<Int64Type>()
-            .write_batch(&ids, None, None)
-            .unwrap();
-        column.close().unwrap();
-        let mut column = rows.next_column().unwrap().unwrap();
-        let levels = Some(&[1, 1, 0, 1][..]);
-        column
-            .typed::<DoubleType>()
-            .write_batch(&[1.0, 2.0, 6.0], levels, None)
-            .unwrap();
-        column.close().unwrap();
-        let mut column = rows.next_column().unwrap().unwrap();
-        let colours = [text("red"), text("blue"), text("red"), text("red")];
-        column
-            .typed::<ByteArrayType>()
-            .write_batch(&colours, Some(&[1; 4]), None)
-            .unwrap();
-        column.close().unwrap();
-        let mut column = rows.next_column().unwrap().unwrap();
-        column
-            .typed::<BoolType>()
-            .write_batch(&[true, false, true, true], None, None)
-            .unwrap();
-        column.close().unwrap();
-        let mut column = rows.next_column().unwrap().unwrap();
-        let labels = [text("x"), text("y")];
-        column
-            .typed::<ByteArrayType>()
-            .write_batch(&labels, Some(&[1, 1, 0, 0]), None)
-            .unwrap();
-        column.close().unwrap();
-        let mut column = rows.next_column().unwrap().unwrap();
-        column
-            .typed::<Int64Type>()
-            .write_batch(&ids, None, None)
-            .unwrap();
-        column.close().unwrap();
+        let colours = ["red", "blue", "red", "red"].map(text);
+        write_column::<Int64Type>(&mut rows, &ids, None);
+        write_column::<DoubleType>(&mut rows, &[1.0, 2.0, 6.0], Some(&[1, 1, 0, 1]));
+        write_column::<ByteArrayType>(&mut rows, &colours, Some(&[1; 4]));
+        write_column::<BoolType>(&mut rows, &[true, false, true, true], None);
+        write_column::<ByteArrayType>(&mut rows, &["x", "y"].map(text), Some(&[1, 1, 0, 0]));
+        write_column::<Int64Type>(&mut rows, &ids, None);
         rows.close().unwrap();
     }
     writer.into_inner().unwrap()
+}
+
+/// The next column of a row group; `levels` are 0 where a value is null.
+#[cfg(feature = "parquet")]
+pub(crate) fn write_column<T: parquet::data_type::DataType>(
+    group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) {
+    let mut column = group.next_column().unwrap().unwrap();
+    let writer = column.typed::<T>();
+    writer.write_batch(values, levels, None).unwrap();
+    column.close().unwrap();
 }
 
 /// A small image of this many pixels a side.
