@@ -163,8 +163,8 @@ impl Draw for Intervals {
                     Err(Sign::Bounds) => {
                         draw_range(canvas, (Some(x), Some(end)), (x, end), y, 12.0);
                     }
-                    Err(Sign::Truth) => draw_truth(canvas, centre, y, 14.0),
-                    Err(Sign::Used) => draw_used(canvas, centre, y, 14.0),
+                    Err(Sign::Truth) => draw_stroke(canvas, centre, (y, 14.0), TRUTH),
+                    Err(Sign::Used) => draw_stroke(canvas, centre, (y, 14.0), USED),
                 }
             },
         ) + 6.0
@@ -197,11 +197,10 @@ fn draw_row(canvas: &mut Canvas, row: &IntervalRow, scale: &Scale, (y, height): 
         let ends = (scale.place(scale.low()), scale.place(scale.high()));
         draw_range(canvas, bounds, ends, y, inner);
     }
-    if let Some(x) = row.used.and_then(place) {
-        draw_used(canvas, x, y, inner);
-    }
-    if let Some(x) = row.truth.and_then(place) {
-        draw_truth(canvas, x, y, inner);
+    for (value, look) in [(row.used, USED), (row.truth, TRUTH)] {
+        if let Some(x) = value.and_then(place) {
+            draw_stroke(canvas, x, (y, inner), look);
+        }
     }
     let n_series = row.estimates.len();
     for (index, estimate) in row.estimates.iter().enumerate() {
@@ -240,24 +239,15 @@ fn draw_range(
     }
 }
 
-/// A stroke of ink through the whole row.
-fn draw_truth(canvas: &mut Canvas, x: f64, y: f64, height: f64) {
-    let half = 0.5 * height + 2.0;
-    canvas.raw(&format!(
-        "<path d=\"M{0} {1}L{0} {2}\" class=\"mpu-truth\" fill=\"none\" stroke=\"{3}\" stroke-width=\"2.4\"/>",
-        num(x),
-        num(y - half),
-        num(y + half),
-        INK.1
-    ));
-}
+/// How the stroke of a true value and that of one used in training are drawn.
+const TRUTH: &str = "stroke-width=\"2.4\"";
+const USED: &str = "stroke-width=\"1.6\" stroke-dasharray=\"3 2\"";
 
-/// A dashed stroke through the whole row.
-fn draw_used(canvas: &mut Canvas, x: f64, y: f64, height: f64) {
+/// A stroke of ink through the whole row.
+fn draw_stroke(canvas: &mut Canvas, x: f64, (y, height): (f64, f64), look: &str) {
     let half = 0.5 * height + 2.0;
     canvas.raw(&format!(
-        "<path d=\"M{0} {1}L{0} {2}\" class=\"mpu-truth\" fill=\"none\" stroke=\"{3}\" stroke-width=\"1.6\" \
-         stroke-dasharray=\"3 2\"/>",
+        "<path d=\"M{0} {1}L{0} {2}\" class=\"mpu-truth\" fill=\"none\" stroke=\"{3}\" {look}/>",
         num(x),
         num(y - half),
         num(y + half),
