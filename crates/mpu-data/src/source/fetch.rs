@@ -42,6 +42,16 @@ impl Default for RetryPolicy {
     }
 }
 
+#[cfg(test)]
+impl RetryPolicy {
+    /// Patience for a server on this machine.
+    pub(crate) const QUICK: Self = Self {
+        attempts: 3,
+        first_pause: Duration::from_millis(1),
+        lock_timeout: Duration::from_secs(30),
+    };
+}
+
 impl RetryPolicy {
     const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 

@@ -11,15 +11,6 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::source::fetch::RetryPolicy;
-
-/// Patience for a server on this machine.
-pub(crate) const QUICK: RetryPolicy = RetryPolicy {
-    attempts: 3,
-    first_pause: Duration::from_millis(1),
-    lock_timeout: Duration::from_secs(30),
-};
-
 /// So many bytes that follow no simple pattern.
 pub(crate) fn bytes(n: u32) -> Vec<u8> {
     (0..n)

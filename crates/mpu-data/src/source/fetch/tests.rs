@@ -3,7 +3,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use super::*;
-use crate::source::server::{QUICK, Response, Server, bytes};
+use crate::source::server::{Response, Server, bytes};
 
 /// 300 000 bytes, more than any buffer on the way holds.
 fn content() -> Vec<u8> {
@@ -58,7 +58,7 @@ impl Try {
     }
 
     fn succeeds(&self, expected: &[u8]) {
-        self.get(QUICK, &Heard::default()).unwrap();
+        self.get(RetryPolicy::QUICK, &Heard::default()).unwrap();
         assert_eq!(fs::read(self.dest()).unwrap(), expected);
     }
 
@@ -118,14 +118,17 @@ fn a_whole_file_arrives_once() {
     let download = Try::new(&server, &content());
     let heard = Heard::default();
     assert_eq!(
-        download.get(QUICK, &heard),
+        download.get(RetryPolicy::QUICK, &heard),
         Ok(Outcome::Transferred { resumed_from: 0 })
     );
     assert_eq!(fs::read(download.dest()).unwrap(), content());
     assert_eq!(download.names(), ["file.bin"]);
     assert!(heard.has("started file.bin 0 Some(300000)"));
     assert!(heard.has("advanced file.bin 300000") && heard.has("finished file.bin"));
-    assert_eq!(download.get(QUICK, &heard), Ok(Outcome::AlreadyHere));
+    assert_eq!(
+        download.get(RetryPolicy::QUICK, &heard),
+        Ok(Outcome::AlreadyHere)
+    );
     assert_eq!(server.n_requests("GET"), 1);
 }
 
@@ -134,7 +137,7 @@ fn a_cut_transfer_goes_on_where_it_ended() {
     let server = cutting(content(), 2, 100_000);
     let download = Try::new(&server, &content());
     let heard = Heard::default();
-    download.get(QUICK, &heard).unwrap();
+    download.get(RetryPolicy::QUICK, &heard).unwrap();
     assert_eq!(fs::read(download.dest()).unwrap(), content());
     let log = server.log();
     assert_eq!(log.len(), 3);
@@ -151,7 +154,7 @@ fn a_later_run_goes_on_where_an_earlier_one_ended() {
     let download = Try::new(&server, &content());
     let once = RetryPolicy {
         attempts: 1,
-        ..QUICK
+        ..RetryPolicy::QUICK
     };
     let error = download.fails(once);
     assert!(
@@ -203,7 +206,9 @@ fn what_is_left_of_another_version_does_not_stay() {
 fn a_wrong_checksum_leaves_nothing() {
     let server = Server::start(|request, _| Response::file(request, &vec![1; 300_000], "\"v1\""));
     let download = Try::new(&server, &content());
-    let error = download.get(QUICK, &Heard::default()).unwrap_err();
+    let error = download
+        .get(RetryPolicy::QUICK, &Heard::default())
+        .unwrap_err();
     assert!(
         matches!(&error, Error::Checksum { expected, .. } if *expected == download.sha256),
         "{error}"
@@ -217,7 +222,7 @@ fn a_wrong_size_leaves_nothing() {
     for size in [10, 400_000] {
         let server = Server::start(move |_, _| Response::new(200, &vec![0; size]));
         let download = Try::new(&server, &content());
-        let error = download.fails(QUICK);
+        let error = download.fails(RetryPolicy::QUICK);
         assert!(
             error.contains(&format!("has {size} bytes, the published one 300000")),
             "{error}"
@@ -230,7 +235,7 @@ fn a_wrong_size_leaves_nothing() {
 fn a_missing_file_is_not_asked_for_again() {
     let server = Server::start(|_, _| Response::new(404, b"no such file"));
     let download = Try::new(&server, &content());
-    let error = download.fails(QUICK);
+    let error = download.fails(RetryPolicy::QUICK);
     assert!(error.contains("the server answered 404"), "{error}");
     assert_eq!((server.n_requests("GET"), download.names().len()), (1, 0));
 }
@@ -244,14 +249,14 @@ fn a_server_in_trouble_is_asked_again() {
     });
     let download = Try::new(&server, &content());
     let heard = Heard::default();
-    download.get(QUICK, &heard).unwrap();
+    download.get(RetryPolicy::QUICK, &heard).unwrap();
     assert_eq!(server.n_requests("GET"), 3);
     assert!(heard.has("retrying file.bin 1 the server answered 503"));
     assert!(heard.has("retrying file.bin 2 the server answered 500"));
 
     let server = Server::start(|_, _| Response::new(502, b""));
     let download = Try::new(&server, &content());
-    let error = download.fails(QUICK);
+    let error = download.fails(RetryPolicy::QUICK);
     assert!(error.contains("answered 502 (3 attempts)"), "{error}");
     assert_eq!((server.n_requests("GET"), download.names().len()), (3, 0));
 }
@@ -267,7 +272,7 @@ fn redirects_are_followed_but_not_forever() {
     download.succeeds(&content());
     download = Try::new(&server, &content());
     download.url = format!("{}/loop.bin", server.url);
-    let error = download.fails(QUICK);
+    let error = download.fails(RetryPolicy::QUICK);
     assert!(error.to_lowercase().contains("redirect"), "{error}");
 }
 
@@ -280,7 +285,7 @@ fn nobody_answering_is_an_error() {
     let mut download = Try::new(&server, &content());
     download.url = format!("http://{address}/file.bin");
     assert!(matches!(
-        download.get(QUICK, &Heard::default()),
+        download.get(RetryPolicy::QUICK, &Heard::default()),
         Err(Error::Download { .. })
     ));
     assert_eq!(download.names(), Vec::<String>::new());
@@ -299,7 +304,7 @@ fn packed_files_are_unpacked_and_then_checked() {
     let server = Server::start(|_, _| Response::new(200, b"\x1f\x9d\x90garbage"));
     let mut download = Try::new(&server, &unpacked);
     download.packing = Packing::Compress;
-    assert!(download.get(QUICK, &Heard::default()).is_err());
+    assert!(download.get(RetryPolicy::QUICK, &Heard::default()).is_err());
     assert_eq!(download.names(), Vec::<String>::new());
 }
 
@@ -340,7 +345,9 @@ fn child_process() {
         size: size.parse().unwrap(),
         packing: Packing::Plain,
     };
-    Fetcher::new(QUICK).get(&job, &Heard::default()).unwrap();
+    Fetcher::new(RetryPolicy::QUICK)
+        .get(&job, &Heard::default())
+        .unwrap();
 }
 
 #[test]
@@ -383,7 +390,7 @@ fn a_killed_process_leaves_a_part_that_the_next_one_uses() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!download.dest().exists(), "a half file must not be there");
-    let outcome = download.get(QUICK, &Heard::default());
+    let outcome = download.get(RetryPolicy::QUICK, &Heard::default());
     assert_eq!(
         outcome,
         Ok(Outcome::Transferred {

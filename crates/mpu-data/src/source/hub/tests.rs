@@ -3,7 +3,7 @@ use std::process::Command;
 use super::*;
 use crate::source::content::sha256;
 use crate::source::progress::Quiet;
-use crate::source::server::{QUICK, Request, Response, Server, bytes};
+use crate::source::server::{Request, Response, Server, bytes};
 
 const REPO: &str = "someone/digits";
 const FILE: &str = "digits/train-00000-of-00001.parquet";
@@ -42,7 +42,14 @@ impl Try {
 
     fn get(&self) -> Result<PathBuf> {
         let lock_dir = self.dir.path().join("locks");
-        download(&self.settings, REPO, FILE, &lock_dir, &QUICK, &Quiet)
+        download(
+            &self.settings,
+            REPO,
+            FILE,
+            &lock_dir,
+            &RetryPolicy::QUICK,
+            &Quiet,
+        )
     }
 
     fn blobs(&self) -> Vec<PathBuf> {
@@ -137,7 +144,7 @@ fn child_process() {
             REPO,
             FILE,
             dir.path(),
-            &QUICK,
+            &RetryPolicy::QUICK,
             &Quiet,
         )
         .unwrap();
