@@ -16,33 +16,58 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::entries::{self, Entry, LEDGER};
-use super::items::Item;
-use super::{Finding, files, items, table, test_fns};
+use super::sources::{self, Home};
+use super::{Finding, files};
 
-const PREFIX: &str = "eq:";
+/// Where the ledger is.
+const LEDGER: &str = "docs/EQUATIONS.md";
+
+/// How its tables are headed.
+const HEADER: &str = "| id | formula | home | test |";
+
+/// The home of an equation that nobody has implemented yet.
+const PLANNED: &str = "planned";
+
+/// A row of the ledger.
+struct Entry {
+    line: usize,
+    id: String,
+    home: String,
+    test: String,
+}
+
+impl Entry {
+    fn is_planned(&self) -> bool {
+        self.home.trim_matches('`') == PLANNED
+    }
+
+    fn finding(&self, what: String) -> Finding {
+        Finding::new(LEDGER, self.line, what)
+    }
+}
 
 pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
     let Some(document) = files::read_if_there(&root.join(LEDGER))? else {
         return Ok(vec![
             Finding::new(LEDGER, 1, "the equation ledger is missing")
-                .hint("write a table headed `| id | formula | home | test |`"),
+                .hint(format!("write a table headed `{HEADER}`")),
         ]);
     };
-    let tables = table::parse(&document);
-    let sources = items::read_crates(root)?;
-    let homes = homes(&sources.items);
-    let tests = test_fns::names(root)?;
+    let mut homes: BTreeMap<String, Vec<Home>> = BTreeMap::new();
+    for home in sources::homes(root)? {
+        homes.entry(home.id.clone()).or_default().push(home);
+    }
+    let tests = sources::tests(root)?;
     let mut findings = Vec::new();
     let mut listed = BTreeMap::new();
-    for entry in entries::read(&tables, &mut findings) {
-        if let Some(first) = listed.get(entry.id) {
+    for entry in entries(&document, &mut findings) {
+        if let Some(first) = listed.get(&entry.id) {
             let what = format!("`{}` is listed twice, first in line {first}", entry.id);
             findings.push(Finding::new(LEDGER, entry.line, what));
             continue;
         }
-        listed.insert(entry.id, entry.line);
-        let homes = homes.get(entry.id).map_or(&[][..], Vec::as_slice);
+        listed.insert(entry.id.clone(), entry.line);
+        let homes = homes.get(&entry.id).map_or(&[][..], Vec::as_slice);
         findings.extend(check_home(&entry, homes));
         findings.extend(check_tests(&entry, &tests));
     }
@@ -61,23 +86,53 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The items that carry an equation's alias, by id.
-fn homes(items: &[Item]) -> BTreeMap<&str, Vec<&Item>> {
-    let mut homes: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
-    for item in items {
-        for id in item
-            .aliases
-            .iter()
-            .filter_map(|alias| alias.strip_prefix(PREFIX))
-        {
-            homes.entry(id).or_default().push(item);
+/// The rows of the ledger's tables; those that cannot be read become findings.
+fn entries(document: &str, findings: &mut Vec<Finding>) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut in_table = false;
+    for (index, line) in document.lines().enumerate() {
+        if line == HEADER {
+            in_table = true;
+            continue;
         }
+        in_table &= line.starts_with('|');
+        if !in_table || line.starts_with("|---") {
+            continue;
+        }
+        // A bar after a backslash belongs to its cell, and no cell is read that may hold one.
+        let text = line.replace("\\|", "");
+        let cells: Vec<&str> = text.trim_matches('|').split('|').map(str::trim).collect();
+        let line = index + 1;
+        let [id, _, home, test] = cells[..] else {
+            let n = cells.len();
+            let what = format!("the row has {n} cells where the table has 4");
+            findings
+                .push(Finding::new(LEDGER, line, what).hint("write a bar inside a cell as `\\|`"));
+            continue;
+        };
+        let [id] = code_spans(id)[..] else {
+            let what = "the first cell is not one id in backticks";
+            findings.push(Finding::new(LEDGER, line, what));
+            continue;
+        };
+        entries.push(Entry {
+            line,
+            id: id.to_owned(),
+            home: home.to_owned(),
+            test: test.to_owned(),
+        });
     }
-    homes
+    entries
 }
 
-fn check_home(entry: &Entry<'_>, homes: &[&Item]) -> Option<Finding> {
-    let id = entry.id;
+/// What stands between backticks.
+fn code_spans(cell: &str) -> Vec<&str> {
+    let spans = cell.split('`').skip(1).step_by(2).map(str::trim);
+    spans.filter(|code| !code.is_empty()).collect()
+}
+
+fn check_home(entry: &Entry, homes: &[Home]) -> Option<Finding> {
+    let id = &entry.id;
     let places: Vec<String> = homes
         .iter()
         .map(|home| format!("`{}` ({}:{})", home.path, home.file, home.line))
@@ -93,8 +148,7 @@ fn check_home(entry: &Entry<'_>, homes: &[&Item]) -> Option<Finding> {
     let home = match homes {
         [] => {
             let what = format!("`{id}` has no home in the code");
-            let hint =
-                format!("add `#[doc(alias = \"{PREFIX}{id}\")]` to the item that computes it");
+            let hint = format!("add `#[doc(alias = \"eq:{id}\")]` to the item that computes it");
             return Some(entry.finding(what).hint(hint));
         }
         [home] => home,
@@ -106,7 +160,7 @@ fn check_home(entry: &Entry<'_>, homes: &[&Item]) -> Option<Finding> {
             );
         }
     };
-    let Some(&named) = table::code_spans(entry.home).first() else {
+    let Some(&named) = code_spans(&entry.home).first() else {
         let what = format!("the row of `{id}` names no home");
         let hint = format!("write `{}`", home.path);
         return Some(entry.finding(what).hint(hint));
@@ -120,17 +174,17 @@ fn check_home(entry: &Entry<'_>, homes: &[&Item]) -> Option<Finding> {
 
 /// Whether a path in the ledger means this item. It ends in the item's name and may leave out
 /// modules, as re-exports do, but has nothing that is not on the way to the item.
-fn leads_to(named: &str, home: &Item) -> bool {
+fn leads_to(named: &str, home: &Home) -> bool {
     let mut way = home.path.split("::");
     let mut segments = named.strip_suffix("()").unwrap_or(named).split("::");
     last_segment(named) == home.name && segments.all(|segment| way.any(|on_way| on_way == segment))
 }
 
-fn check_tests(entry: &Entry<'_>, tests: &BTreeSet<String>) -> Vec<Finding> {
+fn check_tests(entry: &Entry, tests: &BTreeSet<String>) -> Vec<Finding> {
     if entry.is_planned() {
         return Vec::new();
     }
-    let named = table::code_spans(entry.test);
+    let named = code_spans(&entry.test);
     if named.is_empty() {
         let what = format!("the row of `{}` names no test", entry.id);
         return vec![
@@ -163,26 +217,26 @@ mod tests {
     use super::*;
 
     const CODE: &str = r#"
-        /// Hinge.
-        #[doc(alias = "eq:hinge")]
-        pub fn hinge() {}
-        pub enum Surrogate {
-            #[doc(alias("eq:ramp", "clipped hinge"))]
-            Ramp,
-        }
-        #[cfg(test)]
-        mod tests {
-            #[doc(alias = "eq:hinge")]
-            fn helper() {}
-            #[test]
-            #[should_panic]
-            fn hinge_by_hand() {}
-            proptest! {
-                #[test]
-                fn ramp_is_bounded(z in -10.0..10.0) {}
-            }
-        }
-    "#;
+/// Hinge.
+#[doc(alias = "eq:hinge")]
+pub fn hinge() {}
+pub enum Surrogate {
+    #[doc(alias = "eq:ramp")]
+    #[doc(alias = "clipped hinge")]
+    Ramp,
+}
+#[cfg(test)]
+mod tests {
+    fn helper() {}
+    #[test]
+    #[should_panic]
+    fn hinge_by_hand() {}
+    proptest! {
+        #[test]
+        fn ramp_is_bounded(z in -10.0..10.0) {}
+    }
+}
+"#;
 
     const TABLE: &str = "# Equations\n\n| id | formula | home | test |\n|---|---|---|---|\n\
         | `hinge` | max(0, \\|z\\|) | `mpu_loss::hinge` | `hinge_by_hand`, `paper::all_claims` |\n\
@@ -230,15 +284,15 @@ mod tests {
     #[test]
     fn two_homes_are_found_and_named() {
         let code = format!(
-            "{CODE}\nstruct S {{\n#[doc(alias = \"eq:hinge\")]\nh: u8 }}\nimpl S {{ \
-             #[doc(alias = \"eq:hinge\")] fn h2() {{}} }}"
+            "{CODE}struct S {{\n    #[doc(alias = \"eq:hinge\")]\n    h: u8,\n}}\nimpl S {{\n    \
+             #[doc(alias = \"eq:hinge\")]\n    fn h2() {{}}\n}}\n"
         );
         assert_eq!(
             found(TABLE, &code),
             ["docs/EQUATIONS.md:5: `hinge` has 3 homes: \
                  `mpu_loss::hinge` (crates/mpu-loss/src/lib.rs:4) and \
-                 `mpu_loss::S::h` (crates/mpu-loss/src/lib.rs:24) and \
-                 `mpu_loss::S::h2` (crates/mpu-loss/src/lib.rs:25)\n  \
+                 `mpu_loss::S::h` (crates/mpu-loss/src/lib.rs:23) and \
+                 `mpu_loss::S::h2` (crates/mpu-loss/src/lib.rs:27)\n  \
                  hint: keep the alias on the item that computes it"]
         );
     }
@@ -255,11 +309,11 @@ mod tests {
 
     #[test]
     fn a_home_without_a_row_is_found() {
-        let code = CODE.replace("eq:ramp", "eq:ramp\", \"eq:rump");
+        let code = CODE.replace("clipped hinge", "eq:rump");
         assert_eq!(
             found(TABLE, &code),
             [
-                "crates/mpu-loss/src/lib.rs:7: `mpu_loss::Surrogate::Ramp` is the home of `rump`, \
+                "crates/mpu-loss/src/lib.rs:8: `mpu_loss::Surrogate::Ramp` is the home of `rump`, \
                  which has no row in docs/EQUATIONS.md\n  hint: add a row for it, or correct the alias"
             ]
         );
@@ -295,11 +349,11 @@ mod tests {
 
     #[test]
     fn a_planned_equation_with_a_home_is_found() {
-        let code = format!("{CODE}\n#[doc(alias = \"eq:area\")]\nfn area() {{}}\n");
+        let code = format!("{CODE}#[doc(alias = \"eq:area\")]\nfn area() {{}}\n");
         assert_eq!(
             found(TABLE, &code),
             ["docs/EQUATIONS.md:7: `area` is planned but has a home: \
-                 `mpu_loss::area` (crates/mpu-loss/src/lib.rs:23)\n  \
+                 `mpu_loss::area` (crates/mpu-loss/src/lib.rs:22)\n  \
                  hint: name the home and its test in the row"]
         );
     }
@@ -324,5 +378,24 @@ mod tests {
             ["docs/EQUATIONS.md:6: the row of `ramp` names no test\n  \
                  hint: name the test function in backticks"]
         );
+    }
+
+    #[test]
+    fn rows_that_cannot_be_read_are_found() {
+        for (row, what) in [
+            (
+                "| `area` | |z| | planned | |",
+                "the row has 6 cells where the table has 4\n  hint: write a bar inside a cell as `\\|`",
+            ),
+            (
+                "| area | eq. 9 | planned | |",
+                "the first cell is not one id in backticks",
+            ),
+        ] {
+            assert_eq!(
+                found(&with_row(row), CODE),
+                [format!("docs/EQUATIONS.md:8: {what}")]
+            );
+        }
     }
 }

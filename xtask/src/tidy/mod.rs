@@ -8,19 +8,14 @@
 //! | [`graph`] | the crate graph drawn in ARCHITECTURE.md is the real one |
 //! | [`ledger`] | each equation has one row in docs/EQUATIONS.md, one home in the code, and a test |
 //! | [`configs`] | each configuration opens by saying what to run, how long it takes, what to expect |
-//! | [`docs`] | each public item says what it is |
+//! | [`sources`] | each file of a crate is one of its modules |
 //! | [`text`] | no path of one machine, no unfinished code |
 
-mod attrs;
 mod configs;
-mod docs;
-mod entries;
 mod files;
 mod graph;
-mod items;
 mod ledger;
-mod table;
-mod test_fns;
+mod sources;
 mod text;
 
 use std::fmt;
@@ -78,7 +73,7 @@ impl Report {
         } else {
             "text"
         };
-        format!("tidy: in order (crate graph, equation ledger, configs, public docs, {text})")
+        format!("tidy: in order (crate graph, equation ledger, configs, modules, {text})")
     }
 }
 
@@ -87,7 +82,7 @@ pub(crate) fn run(root: &Path) -> Result<Report> {
     let mut findings = graph::check(root)?;
     findings.extend(ledger::check(root)?);
     findings.extend(configs::check(root)?);
-    findings.extend(docs::check(root)?);
+    findings.extend(sources::check(root)?);
     let text = text::check(root)?;
     let text_skipped = text.is_none();
     findings.extend(text.into_iter().flatten());
@@ -152,7 +147,7 @@ mod tests {
             findings: Vec::new(),
             text_skipped,
         };
-        assert!(report(false).summary().ends_with("public docs, text)"));
+        assert!(report(false).summary().ends_with("modules, text)"));
         assert!(report(true).summary().contains("text skipped"));
     }
 }
