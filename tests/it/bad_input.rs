@@ -1,11 +1,8 @@
 //! Twenty kinds of bad input: each ends with exit code 2, names the place and the remedy, and leaves nothing behind.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
-use crate::support::stderr;
+use crate::support::Folder;
 
 /// Sixty rows: twelve of `x`, twelve of `y`, the rest unlabelled.
 fn rows() -> Vec<String> {
@@ -26,11 +23,6 @@ fn rows() -> Vec<String> {
 
 fn text(header: &str, rows: &[String]) -> String {
     format!("{header}\n{}\n", rows.join("\n"))
-}
-
-fn run(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mpu-cli"));
-    command.args(args).current_dir(folder).output().unwrap()
 }
 
 /// A label taken off, or put on.
@@ -155,146 +147,71 @@ fn files_that_cannot_be_trained_on_say_where_and_what_to_do() {
             &["no column `id`", "did you mean `ids`"],
         ),
     ];
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for (what, bytes, told) in cases {
-        fs::write(folder.path().join("bad.csv"), bytes).unwrap();
-        let mut args = vec!["train", "--data", "bad.csv", "--label-column", "kind"];
-        args.extend(["--id-column", "id", "--epochs", "6", "--out", "run"]);
-        args.extend(
-            what.contains("NaN")
-                .then_some(["--missing", "error"])
-                .into_iter()
-                .flatten(),
-        );
-        let output = run(folder.path(), &args);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{what}: {said}");
-        for part in told {
-            assert!(said.contains(part), "{what}: {part} in {said}");
-        }
-        assert!(
-            !folder.path().join("run").exists(),
-            "{what} leaves no folder"
-        );
+        folder.write("bad.csv", bytes);
+        let train = "train --data bad.csv --label-column kind --id-column id --epochs 6 --out run";
+        let missing = if what.contains("NaN") {
+            "--missing error"
+        } else {
+            ""
+        };
+        folder.refuses(&format!("{train} {missing}"), told);
+        assert!(!folder.path("run").exists(), "{what} leaves no folder");
     }
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "a list of cases")]
 fn flags_and_models_that_do_not_fit_say_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let here = folder.path();
-    fs::write(here.join("good.csv"), text("id,a,b,kind", &rows())).unwrap();
+    let folder = Folder::new();
+    folder.write("good.csv", text("id,a,b,kind", &rows()));
     let mut narrow = String::from("id,a\n");
     (0..9).for_each(|i| writeln!(narrow, "n{i},{i}").unwrap());
-    fs::write(here.join("narrow.csv"), narrow).unwrap();
-    let train = [
-        "train",
-        "--label-column",
-        "kind",
-        "--id-column",
-        "id",
-        "--epochs",
-        "6",
-        "--data",
-    ];
-    let with = |rest: &[&str]| run(here, &[train.as_slice(), rest].concat());
-    let trained = with(&["good.csv", "--priors", "x=0.3,y=0.3", "--out", "run"]);
-    assert!(trained.status.success(), "{}", stderr(&trained));
-    let weights = here.join("run/model.safetensors");
-    let whole = fs::read(&weights).unwrap();
+    folder.write("narrow.csv", narrow);
+    let train = "train --label-column kind --id-column id --epochs 6 --data";
+    folder.told(&format!("{train} good.csv --priors x=0.3,y=0.3 --out run"));
+    for (rest, told) in [
+        ("nope.csv --out o", &["nope.csv", "No such file"][..]),
+        ("good.csv --out run", &["holds files already", "hint:"]),
+        (
+            "good.csv --priors x=0.3 --out o",
+            &["class `y`", "hint: --priors"],
+        ),
+        (
+            "good.csv --priors x=0.9,y=0.9 --out o",
+            &["data.priors", "1.8"],
+        ),
+        (
+            "good.csv --priors x=0.1,y=0.1,z=0.1 --out o",
+            &["`z`", "x, y"],
+        ),
+        ("good.csv --priors x --out o", &["CLASS=SHARE"]),
+        ("good.csv --prior 0.5 --out o", &["--priors a=0.1"]),
+    ] {
+        folder.refuses(&format!("{train} {rest}"), told);
+    }
+    folder.refuses("train --label-column kind", &["--data"]);
 
-    let check = |what: &str, output: Output, told: &[&str]| {
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{what}: {said}");
-        for part in told {
-            assert!(said.contains(part), "{what}: {part} in {said}");
-        }
+    let refused = |data_and_out: [&str; 2], told: &[&str]| {
+        let [data, out] = data_and_out;
+        folder.refuses(
+            &format!("predict --model run --data {data} --out {out}"),
+            told,
+        );
     };
-    check(
-        "no such file",
-        with(&["nope.csv", "--out", "o"]),
-        &["nope.csv", "No such file"],
-    );
-    check(
-        "output exists",
-        with(&["good.csv", "--out", "run"]),
-        &["holds files already", "hint:"],
-    );
-    check(
-        "a prior is missing",
-        with(&["good.csv", "--priors", "x=0.3", "--out", "o"]),
-        &["class `y`", "hint: --priors"],
-    );
-    check(
-        "priors above one",
-        with(&["good.csv", "--priors", "x=0.9,y=0.9", "--out", "o"]),
-        &["data.priors", "1.8"],
-    );
-    check(
-        "a prior of no class",
-        with(&["good.csv", "--priors", "x=0.1,y=0.1,z=0.1", "--out", "o"]),
-        &["`z`", "x, y"],
-    );
-    check(
-        "no share",
-        with(&["good.csv", "--priors", "x", "--out", "o"]),
-        &["CLASS=SHARE"],
-    );
-    check(
-        "a benchmark's prior",
-        with(&["good.csv", "--prior", "0.5", "--out", "o"]),
-        &["--priors a=0.1"],
-    );
-    check(
-        "a table without --data",
-        run(here, &["train", "--label-column", "kind"]),
-        &["--data"],
-    );
-    let predict = |data: &str, out: &str| {
-        run(
-            here,
-            &["predict", "--model", "run", "--data", data, "--out", out],
-        )
-    };
-    check(
-        "another width",
-        predict("narrow.csv", "s.csv"),
-        &["missing: `b`", "hint:"],
-    );
-    check(
-        "an unknown output",
-        predict("good.csv", "s.xlsx"),
-        &["s.xlsx", ".parquet"],
-    );
-    check(
-        "no folder to write to",
-        predict("good.csv", "no/such/s.csv"),
-        &["no/such"],
-    );
-    fs::write(&weights, &whole[..whole.len() / 2]).unwrap();
-    check(
-        "damaged weights",
-        predict("good.csv", "s.csv"),
-        &["model.safetensors", "damaged", "hint:"],
-    );
-    fs::write(&weights, whole).unwrap();
-    let card = fs::read_to_string(here.join("run/model.json")).unwrap();
-    fs::write(
-        here.join("run/model.json"),
-        card.replacen("\"version\": 1", "\"version\": 9", 1),
-    )
-    .unwrap();
-    check(
-        "a newer model",
-        predict("good.csv", "s.csv"),
-        &["version 9", "hint: use a newer"],
-    );
-    fs::remove_file(here.join("run/model.json")).unwrap();
-    check(
-        "an unfinished run",
-        predict("good.csv", "s.csv"),
-        &["not finished", "--resume"],
-    );
-    assert!(!here.join("s.csv").exists() && !here.join("o").exists());
+    refused(["narrow.csv", "s.csv"], &["missing: `b`", "hint:"]);
+    refused(["good.csv", "s.xlsx"], &["s.xlsx", ".parquet"]);
+    refused(["good.csv", "no/such/s.csv"], &["no/such"]);
+    let good = ["good.csv", "s.csv"];
+    let whole = std::fs::read(folder.path("run/model.safetensors")).unwrap();
+    folder.write("run/model.safetensors", &whole[..whole.len() / 2]);
+    refused(good, &["model.safetensors", "damaged", "hint:"]);
+    folder.write("run/model.safetensors", whole);
+    let card = folder.read("run/model.json");
+    let newer = card.replacen("\"version\": 1", "\"version\": 9", 1);
+    folder.write("run/model.json", newer);
+    refused(good, &["version 9", "hint: use a newer"]);
+    std::fs::remove_file(folder.path("run/model.json")).unwrap();
+    refused(good, &["not finished", "--resume"]);
+    assert!(!folder.path("s.csv").exists() && !folder.path("o").exists());
 }

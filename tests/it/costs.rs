@@ -2,57 +2,29 @@
 
 use serde_json::Value;
 
-use crate::support::{mpu_cli, stderr, stdout};
+use crate::support::Folder;
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/products");
+const TRAIN: &str =
+    "train --data examples/products/products.csv --label-column defect --id-column id";
 
 /// Trains on the products and judges by those that were checked; the true figures.
-fn judged(out: &str, extra: &[&str]) -> Value {
-    let (table, checked) = (
-        format!("{FOLDER}/products.csv"),
-        format!("{FOLDER}/checked.csv"),
-    );
-    let columns = ["--label-column", "defect", "--id-column", "id"];
-    let train = [
-        &["train", "--data", &table, "--out", out],
-        &columns[..],
-        extra,
-    ]
-    .concat();
-    let output = mpu_cli(&train);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let costs = format!("{FOLDER}/costs.csv");
-    let evaluate = [
-        "evaluate",
-        "--model",
-        out,
-        "--data",
-        &checked,
-        "--label-column",
-        "defect",
-    ];
-    let output = mpu_cli(
-        &[
-            &evaluate[..],
-            &["--cost-matrix", &costs, "--format", "json"],
-        ]
-        .concat(),
-    );
-    assert!(output.status.success(), "{}", stderr(&output));
-    let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
+fn judged(folder: &Folder, out: &str, extra: &str) -> Value {
+    folder.told(&format!("{TRAIN} --out {out} {extra}"));
+    let found = folder.json(&format!(
+        "evaluate --model {out} --data examples/products/checked.csv --label-column defect \
+         --cost-matrix examples/products/costs.csv"
+    ));
     found["true-labels"].clone()
 }
 
 #[test]
 fn a_model_trained_with_costs_makes_cheaper_mistakes() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = |name: &str| folder.path().join(name).display().to_string();
-    let costs = format!("{FOLDER}/costs.csv");
-    let plain = judged(&out("plain"), &[]);
+    let folder = Folder::new();
+    let plain = judged(&folder, "plain", "");
     let cost = |found: &Value| found["mean-cost"].as_f64().unwrap();
     for method in ["csmpu-st", "csmpu-exact-nn"] {
-        let careful = out(method);
-        let found = judged(&careful, &["--cost-matrix", &costs, "--method", method]);
+        let costs = format!("--cost-matrix examples/products/costs.csv --method {method}");
+        let found = judged(&folder, method, &costs);
         assert!(
             cost(&found) < 0.8 * cost(&plain),
             "{method}: {} {}",
@@ -60,55 +32,23 @@ fn a_model_trained_with_costs_makes_cheaper_mistakes() {
             cost(&plain)
         );
         // The costs are kept: in the configuration, which trains the same again, and with the model.
-        let config = std::fs::read_to_string(format!("{careful}/config.toml")).unwrap();
+        let config = folder.read(&format!("{method}/config.toml"));
         assert!(config.contains("[costs.dent]"), "{config}");
-        let card = std::fs::read_to_string(format!("{careful}/model.json")).unwrap();
-        let card: Value = serde_json::from_str(&card).unwrap();
+        let card = folder.read_json(&format!("{method}/model.json"));
         assert_eq!(card["costs"][0][3], 10.0);
     }
     // predict decides by them, too.
-    let (model, scored) = (out("csmpu-st"), out("scored.csv"));
-    let new = format!("{FOLDER}/new.csv");
-    let predict = [
-        "predict", "--model", &model, "--data", &new, "--out", &scored,
-    ];
-    let output = mpu_cli(&[&predict[..], &["--format", "json"]].concat());
-    let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(found["decision"], "costs");
+    let predict = "predict --model csmpu-st --data examples/products/new.csv --out scored.csv";
+    assert_eq!(folder.json(predict)["decision"], "costs");
 }
 
 #[test]
 fn a_method_with_costs_of_its_own_refuses_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run").display().to_string();
-    let costs = format!("{FOLDER}/costs.csv");
-    let table = format!("{FOLDER}/products.csv");
-    let mut args = vec![
-        "train",
-        "--data",
-        &table,
-        "--label-column",
-        "defect",
-        "--id-column",
-        "id",
-    ];
-    args.extend([
-        "--out",
-        &out,
-        "--cost-matrix",
-        &costs,
-        "--method",
-        "csmpu-abs",
-    ]);
-    let output = mpu_cli(&args);
-    assert_eq!(output.status.code(), Some(2));
+    let folder = Folder::new();
+    let costs = "--cost-matrix examples/products/costs.csv --method csmpu-abs";
+    folder.refuses(&format!("{TRAIN} --out run {costs}"), &["csmpu-exact"]);
     assert!(
-        stderr(&output).contains("csmpu-exact"),
-        "{}",
-        stderr(&output)
-    );
-    assert!(
-        !folder.path().join("run").exists(),
+        !folder.path("run").exists(),
         "a refused run leaves no folder"
     );
 }

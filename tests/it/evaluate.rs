@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use self::items::{KINDS, benchmark, complaint, items, json, told};
+use self::items::{KINDS, items, with_benchmark};
+use crate::support::contains_all;
 
 fn number(value: &Value) -> f64 {
     value
@@ -22,9 +23,8 @@ fn counts(value: &Value) -> Vec<Vec<u64>> {
 #[test]
 fn true_labels_give_the_rates_of_the_confusion() {
     let items = items();
-    let (run, file) = (items.text("run"), items.text("checked.csv"));
-    let args = ["evaluate", "--model", &run, "--data", &file];
-    let found = json(&[&args[..], &["--format", "json"]].concat());
+    let evaluate = "evaluate --model run --data checked.csv";
+    let found = items.json(evaluate);
     assert_eq!(found["basis"], "true-labels");
     assert_eq!(found["classes"][3], "negative");
     let judged = &found["true-labels"];
@@ -71,8 +71,7 @@ fn true_labels_give_the_rates_of_the_confusion() {
     let error: f64 = bins.iter().map(error).sum();
     assert!((number(&judged["reliability"]["top_error"]) - error).abs() < 1e-12);
 
-    let text = told(&args);
-    for part in [
+    let parts = [
         "judged by true labels",
         "macro F1",
         "AUC",
@@ -81,22 +80,19 @@ fn true_labels_give_the_rates_of_the_confusion() {
         "true class",
         "taken as negative: fine (60 rows), new kind (60 rows)",
         "missing values filled in",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    ];
+    contains_all(&items.told(evaluate), &parts);
 }
 
 #[test]
 fn without_labels_the_runs_held_out_rows_are_judged() {
     let items = items();
-    let run = items.text("run");
-    let found = json(&["evaluate", "--model", &run, "--format", "json"]);
+    let found = items.json("evaluate --model run");
     assert_eq!(found["basis"], "pu-rows");
     let judged = &found["pu-rows"];
 
     // An independent count from held-out.csv: the class of the highest a f + b.
-    let card = std::fs::read(items.path("run/model.json")).unwrap();
-    let card: Value = serde_json::from_slice(&card).unwrap();
+    let card = items.read_json("run/model.json");
     let calibration = &card["calibration"];
     let mut reader = csv::Reader::from_path(items.path("run/held-out.csv")).unwrap();
     let mut groups = vec![vec![0u32; 4]; 4];
@@ -141,29 +137,21 @@ fn without_labels_the_runs_held_out_rows_are_judged() {
     assert!(number(&risk["value"]) >= number(&risk["raw"]));
     assert!(risk["bound"].as_str().unwrap().contains("Theorem 4"));
 
-    let text = told(&["evaluate", "--model", &run]);
-    for part in [
+    let parts = [
         "judged without true labels",
         "held out of training",
         "assumed: labelled rows of a class look like",
         "risk, upper bound",
         "every observed class",
         "+30 %",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    ];
+    contains_all(&items.told("evaluate --model run"), &parts);
 }
 
 #[test]
 fn files_with_some_labels_or_none_are_judged_without_true_labels() {
     let items = items();
-    let run = items.text("run");
-    let judged = |file: &str| {
-        let file = items.text(file);
-        json(&[
-            "evaluate", "--model", &run, "--data", &file, "--format", "json",
-        ])
-    };
+    let judged = |rest: &str| items.json(&format!("evaluate --model run --data {rest}"));
     let some = judged("marked.csv");
     assert_eq!(some["basis"], "pu-rows");
     assert_eq!(
@@ -177,12 +165,12 @@ fn files_with_some_labels_or_none_are_judged_without_true_labels() {
     let notes = none["warnings"].to_string();
     assert!(notes.contains("has no labels"), "{notes}");
     // Recall comes from the run's own held-out rows.
-    let own = json(&["evaluate", "--model", &run, "--format", "json"]);
+    let own = items.json("evaluate --model run");
     let recall = |found: &Value| found["pu-rows"]["judgement"]["classes"][0]["recall"].clone();
     assert_eq!(recall(&none), recall(&own));
 
     // A word that marks the pool is no negative class.
-    let text = std::fs::read_to_string(items.path("marked.csv")).unwrap();
+    let text = items.read("marked.csv");
     let worded: String = text
         .lines()
         .map(|line| match line.strip_suffix(',') {
@@ -190,94 +178,60 @@ fn files_with_some_labels_or_none_are_judged_without_true_labels() {
             None => format!("{line}\n"),
         })
         .collect();
-    std::fs::write(items.path("worded.csv"), worded).unwrap();
-    let file = items.text("worded.csv");
-    let args = [
-        "evaluate", "--model", &run, "--data", &file, "--format", "json",
-    ];
-    assert_eq!(json(&args)["basis"], "true-labels");
-    let marked = json(&[&args[..], &["--unlabeled-marker", "open"]].concat());
+    items.write("worded.csv", worded);
+    assert_eq!(judged("worded.csv")["basis"], "true-labels");
+    let marked = judged("worded.csv --unlabeled-marker open");
     assert_eq!(marked["pu-rows"]["judgement"], some["pu-rows"]["judgement"]);
 }
 
 #[test]
 fn columns_that_the_model_does_not_know_are_passed_over() {
     let items = items();
-    let run = items.text("run");
-    let text = std::fs::read_to_string(items.path("checked.csv")).unwrap();
+    let text = items.read("checked.csv");
     let mut lines = text.lines();
     let mut moved = format!("{},truth\n", lines.next().unwrap());
     for line in lines {
         let (cells, label) = line.rsplit_once(',').unwrap();
         let _ = writeln!(moved, "{cells},,{label}");
     }
-    std::fs::write(items.path("moved.csv"), moved).unwrap();
-    let judged = |file: &str, extra: &[&str]| {
-        let file = items.text(file);
-        let args = [
-            "evaluate", "--model", &run, "--data", &file, "--format", "json",
-        ];
-        json(&[&args[..], extra].concat())
-    };
-    let found = judged("moved.csv", &["--label-column", "truth"]);
-    assert_eq!(
-        found["true-labels"],
-        judged("checked.csv", &[])["true-labels"]
-    );
+    items.write("moved.csv", moved);
+    let judged = |rest: &str| items.json(&format!("evaluate --model run --data {rest}"));
+    let found = judged("moved.csv --label-column truth");
+    assert_eq!(found["true-labels"], judged("checked.csv")["true-labels"]);
     assert!(
         found["notes"].to_string().contains("passed over: kind"),
         "{}",
         found["notes"]
     );
     // The column of the training data is blank: all rows are of the pool.
-    let found = judged("moved.csv", &[]);
+    let found = judged("moved.csv");
     assert_eq!(found["pu-rows"]["judgement"]["n_pool"], 240);
 }
 
 #[test]
 fn a_benchmark_run_is_judged_by_its_test_rows() {
-    let items = items();
-    let run = benchmark().display().to_string();
-    let found = json(&["evaluate", "--model", &run, "--format", "json"]);
+    let items = with_benchmark();
+    let found = items.json("evaluate --model benchmark");
     assert_eq!(found["basis"], "true-labels");
-    let record = std::fs::read(items.path("benchmark/record.json")).unwrap();
-    let record: Value = serde_json::from_slice(&record).unwrap();
+    let record = items.read_json("benchmark/record.json");
     let (ours, scores) = (&found["true-labels"], &record["scores"]);
     assert!((number(&ours["accuracy"]) - number(&scores["accuracy"])).abs() < 1e-12);
     assert!((number(&ours["macro-f1"]) - number(&scores["f1"])).abs() < 1e-12);
     // It has no columns to read a table by.
-    let file = items.text("checked.csv");
-    let said = complaint(&["evaluate", "--model", &run, "--data", &file]);
-    assert!(
-        said.contains("benchmark") && said.contains("hint:"),
-        "{said}"
-    );
+    let table = "evaluate --model benchmark --data checked.csv";
+    items.refuses(table, &["benchmark", "hint:"]);
 }
 
 #[test]
 fn faults_name_the_file_and_the_remedy() {
     let items = items();
-    let run = items.text("run");
-    let nowhere = items.text("nowhere");
-    let said = complaint(&["evaluate", "--model", &nowhere]);
-    assert!(said.contains("nowhere"), "{said}");
-    let said = complaint(&["evaluate", "--model", &run, "--data", &nowhere]);
-    assert!(said.contains("nowhere"), "{said}");
-    let file = items.text("checked.csv");
-    let said = complaint(&[
-        "evaluate",
-        "--model",
-        &run,
-        "--data",
-        &file,
-        "--label-column",
-        "kinds",
-    ]);
-    assert!(said.contains("kinds") && said.contains("kind"), "{said}");
-    let text = std::fs::read_to_string(items.path("marked.csv")).unwrap();
-    let odd = text.replacen(",dent\n", ",bump\n", 2);
-    std::fs::write(items.path("odd.csv"), odd).unwrap();
-    let file = items.text("odd.csv");
-    let said = complaint(&["evaluate", "--model", &run, "--data", &file]);
-    assert!(said.contains("bump") && said.contains("hint:"), "{said}");
+    items.refuses("evaluate --model nowhere", &["nowhere"]);
+    items.refuses("evaluate --model run --data nowhere", &["nowhere"]);
+    let other = "evaluate --model run --data checked.csv --label-column kinds";
+    items.refuses(other, &["kinds", "kind"]);
+    items.write(
+        "odd.csv",
+        items.read("marked.csv").replacen(",dent\n", ",bump\n", 2),
+    );
+    items.refuses("evaluate --model run --data odd.csv", &["bump", "hint:"]);
 }

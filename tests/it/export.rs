@@ -1,23 +1,15 @@
 //! `mpu-cli export` and `mpu-cli completions`.
 
-use crate::evaluate::items::{benchmark, complaint, items, told};
+use crate::evaluate::items::{items, with_benchmark};
+use crate::support::{Folder, contains_all};
 
 #[test]
 fn an_export_comes_with_a_card() {
     let items = items();
-    let run = items.text("run");
-    let (onnx, card) = (
-        items.text("out/model.onnx"),
-        items.path("out/MODEL_CARD.md"),
-    );
     std::fs::create_dir_all(items.path("out")).unwrap();
-    let text = told(&["export", &run, "--onnx", &onnx]);
-    assert!(
-        text.contains("model.onnx") && text.contains("MODEL_CARD.md"),
-        "{text}"
-    );
-    let card = std::fs::read_to_string(card).unwrap();
-    for part in [
+    let text = items.told("export run --onnx out/model.onnx");
+    contains_all(&text, &["model.onnx", "MODEL_CARD.md"]);
+    let parts = [
         "# Model card: items",
         "## Inputs",
         "`[N, 5]`",
@@ -36,45 +28,31 @@ fn an_export_comes_with_a_card() {
         "## Licence",
         "## How to cite",
         "arXiv:2510.25226",
-    ] {
-        assert!(card.contains(part), "{part}: {card}");
-    }
+    ];
+    contains_all(&items.read("out/MODEL_CARD.md"), &parts);
 }
 
 #[test]
 fn an_export_replaces_only_what_an_export_wrote() {
-    let items = items();
-    let run = benchmark().display().to_string();
+    let items = with_benchmark();
     std::fs::create_dir_all(items.path("again")).unwrap();
-    let onnx = items.text("again/model.onnx");
-    let args = ["export", &run, "--onnx", &onnx];
-    told(&args);
-    told(&args);
-    let card = items.path("again/MODEL_CARD.md");
-    assert!(
-        std::fs::read_to_string(&card)
-            .unwrap()
-            .contains("There are no probabilities")
-    );
-    std::fs::write(&card, "mine\n").unwrap();
-    let said = complaint(&args);
-    assert!(
-        said.contains("MODEL_CARD.md") && said.contains("--force"),
-        "{said}"
-    );
-    told(&[&args[..], &["--force"]].concat());
-    let said = complaint(&["export", &run, "--onnx", &items.text("missing/model.onnx")]);
-    assert!(said.contains("missing"), "{said}");
+    let export = "export benchmark --onnx again/model.onnx";
+    items.told(export);
+    items.told(export);
+    let card = items.read("again/MODEL_CARD.md");
+    contains_all(&card, &["There are no probabilities"]);
+    items.write("again/MODEL_CARD.md", "mine\n");
+    items.refuses(export, &["MODEL_CARD.md", "--force"]);
+    items.told(&format!("{export} --force"));
+    items.refuses("export benchmark --onnx missing/model.onnx", &["missing"]);
 }
 
 #[test]
 fn every_shell_gets_completions() {
+    let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = told(&["completions", shell]);
-        assert!(
-            script.contains("train") && script.contains("mpu-cli"),
-            "{shell}"
-        );
+        let script = folder.told(&format!("completions {shell}"));
+        contains_all(&script, &["train", "mpu-cli"]);
     }
-    assert!(complaint(&["completions", "cmd"]).contains("bash"));
+    folder.refuses("completions cmd", &["bash"]);
 }

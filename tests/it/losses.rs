@@ -1,24 +1,25 @@
 //! `mpu-cli losses`.
 
-use crate::support::{mpu_cli, stderr, stdout};
+use crate::support::{Folder, stdout};
 
 #[test]
 fn every_format_has_all_nine_rows() {
-    let md = stdout(&mpu_cli(&["losses", "--format", "md"]));
+    let folder = Folder::new();
+    let md = folder.told("losses --format md");
     assert_eq!(md.lines().count(), 2 + 9, "{md}");
     assert!(md.contains("| hinge | 1.0 | raw | no | 10.00 | 10.00 | 10.00 | 9.90 | 9.90 | 9.90 |"));
     assert!(md.contains("| logistic | 1.0 | raw | no | 9.00 | 9.00 | 9.00 | 8.90 | 8.90 | 8.90 |"));
     assert!(md.contains("| ramp | 1.0 | raw | no | 1.00 | 1.00 | 1.00 | 0.90 | 0.90 | 0.90 |"));
-    let csv = stdout(&mpu_cli(&["losses", "--format", "csv"]));
+    let csv = folder.told("losses --format csv");
     assert_eq!(csv.lines().count(), 1 + 9, "{csv}");
-    let table = stdout(&mpu_cli(&["losses"]));
+    let table = folder.told("losses");
     assert_eq!(table.matches("sigmoid_prob").count(), 2, "{table}");
 }
 
 #[test]
 fn json_agrees_with_the_published_columns() {
-    let json = stdout(&mpu_cli(&["losses", "--format", "json"]));
-    let rows: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+    let rows = Folder::new().json("losses");
+    let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 9);
     for row in rows {
         for column in ["max", "p99"] {
@@ -35,13 +36,9 @@ fn json_agrees_with_the_published_columns() {
 
 #[test]
 fn bad_usage_exits_with_2_and_says_what_is_allowed() {
-    let output = mpu_cli(&["losses", "--format", "xml"]);
-    assert_eq!(output.status.code(), Some(2));
-    let message = stderr(&output);
-    assert!(
-        message.contains("xml") && message.contains("table, json, csv, md"),
-        "{message}"
-    );
-    assert_eq!(mpu_cli(&["loses"]).status.code(), Some(2));
+    let folder = Folder::new();
+    let output = folder.run("losses --format xml");
     assert!(stdout(&output).is_empty());
+    folder.refuses("losses --format xml", &["xml", "table, json, csv, md"]);
+    folder.refuses("loses", &[]);
 }

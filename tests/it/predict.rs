@@ -6,10 +6,10 @@ mod faults;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use crate::support::{mpu_cli, stderr, stdout};
+use crate::support::{Folder, complaint, contains_all, signal, stderr, stdout};
 
 /// Rows of three kinds as CSV: dents are heavy, scratches long, the rest neither; one in four of the first two
 /// is labelled if `labelled`, and some cells are blank.
@@ -54,82 +54,61 @@ fn items(rows: usize, labelled: bool, seed: u64) -> String {
 }
 
 /// A model trained once for all tests.
-fn model() -> &'static Path {
-    static MODEL: OnceLock<PathBuf> = OnceLock::new();
-    MODEL.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("predict");
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        let data = folder.join("items.csv");
-        std::fs::write(&data, items(1500, true, 1)).unwrap();
-        let run = folder.join("run");
-        let output = mpu_cli(&[
-            "train",
-            "--quiet",
-            "--data",
-            path(&data),
-            "--label-column",
-            "kind",
-            "--id-column",
-            "id",
-            "--priors",
-            "dent=0.27,scratch=0.16",
-            "--method",
-            "csmpu-exact-nn",
-            "--set",
-            "model={kind=\"mlp\", hidden=[16]}",
-            "--epochs",
-            "12",
-            "--batch-size",
-            "64",
-            "--out",
-            path(&run),
-        ]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        run
-    })
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().unwrap()
+fn model() -> PathBuf {
+    static MODEL: OnceLock<Folder> = OnceLock::new();
+    let folder = MODEL.get_or_init(|| {
+        let folder = Folder::shared("predict");
+        folder.write("items.csv", items(1500, true, 1));
+        folder.told(
+            "train --quiet --data items.csv --label-column kind --id-column id \
+             --priors dent=0.27,scratch=0.16 --method csmpu-exact-nn \
+             --set model={kind=\"mlp\",hidden=[16]} --epochs 12 --batch-size 64 --out run",
+        );
+        folder
+    });
+    folder.path("run")
 }
 
 /// A folder with rows to score.
 struct Work {
-    dir: tempfile::TempDir,
+    folder: Folder,
 }
 
 impl Work {
     fn new(rows: usize) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("new.csv"), items(rows, false, 2)).unwrap();
-        Self { dir }
+        let folder = Folder::new();
+        folder.write("new.csv", items(rows, false, 2));
+        Self { folder }
     }
 
-    fn file(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+    fn command(&self, model: &Path, data: &str, out: &str, more: &str) -> Command {
+        let line = format!("predict --data {data} {more}");
+        let mut command = self.folder.command(&line);
+        command.arg("--model").arg(model).args(["--out", out]);
+        command
     }
 
-    fn predict(&self, data: &str, out: &str, more: &[&str]) -> Output {
-        let (data, out) = (
-            self.file(data),
-            if out == "-" {
-                "-".into()
-            } else {
-                self.file(out)
-            },
-        );
-        let mut args = vec!["predict", "--model", path(model()), "--data", path(&data)];
-        args.extend(["--out", path(&out)]);
-        args.extend(more);
-        mpu_cli(&args)
+    fn predict(&self, data: &str, out: &str, more: &str) -> Output {
+        self.command(&model(), data, out, more).output().unwrap()
+    }
+
+    /// Scores rows and gives what is told on standard output, as JSON, and on standard error.
+    fn summary(&self, data: &str, out: &str, more: &str) -> (serde_json::Value, String) {
+        let output = self.predict(data, out, &format!("--format json {more}"));
+        assert!(output.status.success(), "{}", stderr(&output));
+        let summary = serde_json::from_str(&stdout(&output)).unwrap();
+        (summary, stderr(&output))
     }
 
     /// Scores `new.csv` and reads the table back.
-    fn scored(&self, out: &str, more: &[&str]) -> Vec<Row> {
-        let output = self.predict("new.csv", out, more);
-        assert!(output.status.success(), "{}", stderr(&output));
-        csv_rows(&std::fs::read(self.file(out)).unwrap())
+    fn scored(&self, out: &str, more: &str) -> Vec<Row> {
+        self.summary("new.csv", out, more);
+        self.rows(out)
+    }
+
+    /// The rows of a table that was written.
+    fn rows(&self, name: &str) -> Vec<Row> {
+        csv_rows(self.folder.read(name).as_bytes())
     }
 }
 
@@ -214,11 +193,11 @@ fn best(p: &[f64]) -> usize {
 #[test]
 fn every_output_has_the_same_rows_and_numbers() {
     let work = Work::new(400);
-    let rows = work.scored("scored.csv", &[]);
+    let rows = work.scored("scored.csv", "");
     assert_eq!(rows.len(), 400);
-    let header = std::fs::read_to_string(work.file("scored.csv")).unwrap();
+    let scored = work.folder.read("scored.csv");
     assert_eq!(
-        header.lines().next().unwrap(),
+        scored.lines().next().unwrap(),
         "id,answer,score:dent,score:scratch,score:unknown,probability:dent,probability:scratch,probability:unknown,margin,outside"
     );
     let mut answers = BTreeMap::new();
@@ -238,11 +217,9 @@ fn every_output_has_the_same_rows_and_numbers() {
         "{answers:?}"
     );
 
-    let output = work.predict("new.csv", "scored.jsonl", &["--format", "json"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = std::fs::read_to_string(work.file("scored.jsonl")).unwrap();
+    let (summary, _) = work.summary("new.csv", "scored.jsonl", "");
+    let text = work.folder.read("scored.jsonl");
     assert_eq!(jsonl_rows(&text), rows);
-    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(
         (&summary["rows"], &summary["rows_written"]),
         (&400.into(), &400.into())
@@ -254,24 +231,20 @@ fn every_output_has_the_same_rows_and_numbers() {
     assert!(summary["noticed"]["imputed"]["weight"].as_u64().unwrap() > 5);
     assert!(summary["noticed"]["imputed"]["colour"].as_u64().unwrap() > 5);
 
-    let output = work.predict("new.csv", "-", &[]);
+    let output = work.predict("new.csv", "-", "");
     assert!(output.status.success() && stderr(&output).contains("answered dent"));
-    assert_eq!(
-        output.stdout,
-        std::fs::read(work.file("scored.csv")).unwrap()
-    );
-    let output = work.predict("new.csv", "-", &["--out-format", "jsonl", "--quiet"]);
+    assert_eq!(stdout(&output), scored);
+    let output = work.predict("new.csv", "-", "--out-format jsonl --quiet");
     assert_eq!((stdout(&output), stderr(&output)), (text, String::new()));
 
     #[cfg(feature = "parquet")]
     {
-        let output = work.predict("new.csv", "scored.parquet", &["--threads", "1"]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        assert_eq!(parquet_rows(&work.file("scored.parquet")), rows);
+        work.summary("new.csv", "scored.parquet", "--threads 1");
+        let path = work.folder.path("scored.parquet");
+        assert_eq!(parquet_rows(&path), rows);
     }
-    let left = std::fs::read_dir(work.dir.path()).unwrap().count();
     assert_eq!(
-        left,
+        work.folder.names(".").len(),
         if cfg!(feature = "parquet") { 4 } else { 3 },
         "nothing else is left"
     );
@@ -280,23 +253,19 @@ fn every_output_has_the_same_rows_and_numbers() {
 #[test]
 fn a_row_scores_the_same_in_a_small_file_and_a_large_one() {
     let work = Work::new(20_000);
-    let large = work.scored("large.csv", &["--threads", "2"]);
+    let large = work.scored("large.csv", "--threads 2");
     assert_eq!(large.len(), 20_000);
-    assert_eq!(large, work.scored("again.csv", &["--threads", "1"]));
-    let text = std::fs::read_to_string(work.file("new.csv")).unwrap();
+    assert_eq!(large, work.scored("again.csv", "--threads 1"));
+    let text = work.folder.read("new.csv");
     let lines: Vec<&str> = text.lines().collect();
     for (name, rows) in [("one", 17_000..17_001), ("some", 300..700)] {
         let part = [&lines[..1], &lines[rows.start + 1..=rows.end]]
             .concat()
             .join("\n");
-        std::fs::write(work.file("part.csv"), part).unwrap();
+        work.folder.write("part.csv", part);
         let out = format!("{name}.csv");
-        let output = work.predict("part.csv", &out, &[]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        assert_eq!(
-            csv_rows(&std::fs::read(work.file(&out)).unwrap()),
-            large[rows]
-        );
+        work.summary("part.csv", &out, "");
+        assert_eq!(work.rows(&out), large[rows]);
     }
 }
 
@@ -304,21 +273,15 @@ fn a_row_scores_the_same_in_a_small_file_and_a_large_one() {
 fn rows_without_ids_are_numbered_and_odd_values_are_told() {
     let work = Work::new(1);
     let text = "weight,length,colour\n0.5,1.0,red\n900.0,1.0,red\n0.5,1.0,green\n";
-    std::fs::write(work.file("plain.csv"), text).unwrap();
-    let output = work.predict("plain.csv", "scored.csv", &["--format", "json"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let rows = csv_rows(&std::fs::read(work.file("scored.csv")).unwrap());
+    work.folder.write("plain.csv", text);
+    let (summary, message) = work.summary("plain.csv", "scored.csv", "");
+    let rows = work.rows("scored.csv");
     let outside: Vec<(&str, &str)> = rows
         .iter()
         .map(|row| (row["row"].as_str(), row["outside"].as_str()))
         .collect();
     assert_eq!(outside, [("1", ""), ("2", "weight"), ("3", "")]);
-    let message = stderr(&output);
-    assert!(
-        message.contains("range of `weight`") && message.contains("green"),
-        "{message}"
-    );
-    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    contains_all(&message, &["range of `weight`", "green"]);
     assert_eq!(summary["outside_rows"], 1);
     assert_eq!(summary["outside"][0]["feature"], "weight");
     assert_eq!(summary["noticed"]["unseen"][0]["rows"], 1);

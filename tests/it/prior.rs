@@ -1,67 +1,30 @@
 //! `mpu-cli prior`, `mpu-cli sensitivity` and `train --prior auto`.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
-use crate::support::{mpu_cli, stderr, stdout};
+use crate::support::{Folder, contains_all};
 
-fn products() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/products/products.csv")
-}
-
-fn json(args: &[&str]) -> Value {
-    let output = mpu_cli(args);
-    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-    serde_json::from_str(&stdout(&output)).unwrap()
-}
+const PRODUCTS: &str = "--data examples/products/products.csv --label-column defect --id-column id";
 
 #[test]
 fn estimates_of_own_data_are_near_the_truth_and_margins_can_be_used_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = products().display().to_string();
-    let scores = folder.path().join("margins.csv").display().to_string();
-    let plot = folder.path().join("priors.svg").display().to_string();
-    let source = [
-        "prior",
-        "--data",
-        &file,
-        "--label-column",
-        "defect",
-        "--id-column",
-        "id",
-    ];
-    let rest = [
-        "--replicates",
-        "100",
-        "--write-scores",
-        &scores,
-        "--plot",
-        &plot,
-    ];
-    let output = mpu_cli(&[source.as_slice(), &rest].concat());
-    let text = stdout(&output);
-    assert!(output.status.success(), "{}", stderr(&output));
-    for part in [
-        "dent",
-        "scratch",
-        "loose",
-        "detectable",
-        "left for the negative class",
-    ] {
-        assert!(text.contains(part), "{part} in {text}");
-    }
-    assert!(std::fs::read_to_string(&plot).unwrap().starts_with("<svg"));
+    let folder = Folder::new();
+    let text = folder.told(&format!(
+        "prior {PRODUCTS} --replicates 100 --write-scores margins.csv --plot priors.svg"
+    ));
+    contains_all(
+        &text,
+        &[
+            "dent",
+            "scratch",
+            "loose",
+            "detectable",
+            "left for the negative class",
+        ],
+    );
+    assert!(folder.read("priors.svg").starts_with("<svg"));
 
-    let found = json(&[
-        "prior",
-        "--scores",
-        &scores,
-        "--replicates",
-        "100",
-        "--format",
-        "json",
-    ]);
+    let found = folder.json("prior --scores margins.csv --replicates 100");
     assert_eq!(
         found["classes"],
         serde_json::json!(["dent", "loose", "scratch"])
@@ -77,22 +40,9 @@ fn estimates_of_own_data_are_near_the_truth_and_margins_can_be_used_again() {
 
 #[test]
 fn a_benchmark_shows_the_true_priors_and_disagreement_is_told() {
-    let found = json(&[
-        "prior",
-        "--dataset",
-        "waveform1",
-        "--classes",
-        "3",
-        "--prior",
-        "0.5",
-        "--offline",
-        "--estimator",
-        "bbe",
-        "--replicates",
-        "20",
-        "--format",
-        "json",
-    ]);
+    let found = Folder::new().json(
+        "prior --dataset waveform1 --classes 3 --prior 0.5 --offline --estimator bbe --replicates 20",
+    );
     let truth = found["truth"].as_array().unwrap();
     assert_eq!(truth.len(), 2);
     assert!((truth[0].as_f64().unwrap() - 0.25).abs() < 0.01);
@@ -100,8 +50,7 @@ fn a_benchmark_shows_the_true_priors_and_disagreement_is_told() {
 
 #[test]
 fn bad_scores_are_told_with_line_and_column() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("scores.csv");
+    let folder = Folder::new();
     for (text, told) in [
         ("a,b\n1,2\n", "no column `label`"),
         ("label\n\n", "no column of margins"),
@@ -113,66 +62,30 @@ fn bad_scores_are_told_with_line_and_column() {
         ("label,fold,a\na,one,1\n,0,0\n", "the fold `one`"),
         ("label,a\na,1\n", "pool"),
     ] {
-        std::fs::write(&path, text).unwrap();
-        let output = mpu_cli(&["prior", "--scores", &path.display().to_string()]);
-        assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(
-            stderr(&output).contains(told),
-            "{told}: {}",
-            stderr(&output)
-        );
+        folder.write("scores.csv", text);
+        folder.refuses("prior --scores scores.csv", &[told]);
     }
-    let output = mpu_cli(&["prior", "--estimator", "kmm"]);
-    assert!(stderr(&output).contains("moments"), "{}", stderr(&output));
+    folder.refuses("prior --estimator kmm", &["moments"]);
 }
 
 #[test]
 fn training_with_estimated_priors_records_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run").display().to_string();
-    let output = mpu_cli(&[
-        "train",
-        "--offline",
-        "--prior",
-        "auto",
-        "--epochs",
-        "2",
-        "--set",
-        "data.generated-rows=600",
-        "--out",
-        &out,
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let read = |name: &str| std::fs::read_to_string(folder.path().join("run").join(name)).unwrap();
-    let card: Value = serde_json::from_str(&read("model.json")).unwrap();
+    let folder = Folder::new();
+    folder.told("train --offline --prior auto --epochs 2 --set data.generated-rows=600 --out run");
+    let card = folder.read_json("run/model.json");
     let estimated = &card["estimated_priors"]["classes"];
     assert_eq!(estimated.as_array().unwrap().len(), 2);
     assert_eq!(card["priors"][0], estimated[0]["estimate"]);
-    assert!(read("config.toml").contains("priors = \"auto\""));
+    assert!(folder.read("run/config.toml").contains("priors = \"auto\""));
 }
 
 #[test]
 fn wrong_priors_are_studied_on_any_data() {
-    let folder = tempfile::tempdir().unwrap();
-    let plot = folder.path().join("wrong.svg").display().to_string();
-    let found = json(&[
-        "sensitivity",
-        "--offline",
-        "--method",
-        "csmpu-exact-nn",
-        "--epochs",
-        "5",
-        "--seeds",
-        "2",
-        "--sizes",
-        "0.1,0.3",
-        "--set",
-        "data.generated-rows=900",
-        "--plot",
-        &plot,
-        "--format",
-        "json",
-    ]);
+    let folder = Folder::new();
+    let found = folder.json(
+        "sensitivity --offline --method csmpu-exact-nn --epochs 5 --seeds 2 --sizes 0.1,0.3 \
+         --set data.generated-rows=900 --plot wrong.svg",
+    );
     assert_eq!(found["measured_on"], "test rows with true labels");
     let scores = found["study"]["scores"].as_array().unwrap();
     assert_eq!(scores.len(), 2, "both schemes");
@@ -192,42 +105,21 @@ fn wrong_priors_are_studied_on_any_data() {
     {
         assert!(empirical[1].as_f64().unwrap() <= theoretical[1].as_f64().unwrap() + 1e-12);
     }
-    assert!(std::fs::read_to_string(&plot).unwrap().contains("<svg"));
+    assert!(folder.read("wrong.svg").contains("<svg"));
 
-    let file = products().display().to_string();
-    let output = mpu_cli(&[
-        "sensitivity",
-        "--data",
-        &file,
-        "--label-column",
-        "defect",
-        "--id-column",
-        "id",
-        "--epochs",
-        "10",
-        "--seeds",
-        "1",
-        "--sizes",
-        "0.1",
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stdout(&output).contains("held-out labelled rows and pool"));
+    let own = format!("sensitivity {PRODUCTS} --epochs 10 --seeds 1 --sizes 0.1");
+    contains_all(&folder.told(&own), &["held-out labelled rows and pool"]);
 }
 
 #[test]
 fn scaled_and_sampled_priors_are_propagated() {
-    let base = [
-        "sensitivity",
-        "--offline",
-        "--epochs",
-        "3",
-        "--seeds",
-        "2",
-        "--format",
-        "json",
-    ];
-    let small = ["--set", "data.generated-rows=600"];
-    let scaled = json(&[&base[..], &small, &["--wrong", "scaled", "--sizes", "0.2"]].concat());
+    let folder = Folder::new();
+    let wrong = |how: &str| {
+        folder.json(&format!(
+            "sensitivity --offline --epochs 3 --seeds 2 --set data.generated-rows=600 --wrong {how}"
+        ))
+    };
+    let scaled = wrong("scaled --sizes 0.2");
     let scaled = scaled.as_array().unwrap();
     let names: Vec<&str> = scaled
         .iter()
@@ -238,6 +130,6 @@ fn scaled_and_sampled_priors_are_propagated() {
     assert!((first(&scaled[2]) / first(&scaled[0]) - 1.2).abs() < 1e-9);
     assert!(scaled.iter().all(|row| row["deviation"].is_number()));
 
-    let sampled = json(&[&base[..], &small, &["--wrong", "sampled", "--draws", "3"]].concat());
+    let sampled = wrong("sampled --draws 3");
     assert_eq!(sampled.as_array().unwrap().len(), 4);
 }

@@ -1,9 +1,8 @@
 //! The README and the pages it leads to say what is true: their commands run, and the table of losses is what is printed.
 
 use std::path::Path;
-use std::process::Command;
 
-use crate::support::{mpu_cli, stderr, stdout};
+use crate::support::{Folder, stderr};
 
 const README: &str = include_str!("../../README.md");
 
@@ -15,8 +14,8 @@ const EXPERIMENTS: &str = include_str!("../../docs/EXPERIMENTS.md");
 
 const PRIORS: &str = include_str!("../../docs/PRIORS.md");
 
-/// The `mpu-cli` commands of all `sh` blocks of a page, as argument lists.
-fn commands(page: &'static str) -> Vec<Vec<&'static str>> {
+/// The `mpu-cli` commands of all `sh` blocks of a page, as lines of arguments.
+fn commands(page: &'static str) -> Vec<&'static str> {
     let mut commands = Vec::new();
     let mut in_shell = false;
     for line in page.lines() {
@@ -25,9 +24,7 @@ fn commands(page: &'static str) -> Vec<Vec<&'static str>> {
             "```" => in_shell = false,
             _ if in_shell => {
                 let through_cargo = line.split_once("-p mpu-cli -- ").map(|(_, args)| args);
-                if let Some(args) = through_cargo.or_else(|| line.strip_prefix("mpu-cli ")) {
-                    commands.push(args.split_whitespace().collect());
-                }
+                commands.extend(through_cargo.or_else(|| line.strip_prefix("mpu-cli ")));
             }
             _ => {}
         }
@@ -35,29 +32,13 @@ fn commands(page: &'static str) -> Vec<Vec<&'static str>> {
     commands
 }
 
-/// Runs them in a folder of its own, where runs may be left, with the repository's files.
-fn run_all(commands: Vec<Vec<&str>>) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for args in commands {
-        let here = |arg: &str| arg.starts_with("configs/") || arg.starts_with("examples/");
-        let args: Vec<String> = args
-            .iter()
-            .map(|arg| {
-                if here(arg) {
-                    root.join(arg).display().to_string()
-                } else {
-                    (*arg).to_owned()
-                }
-            })
-            .collect();
-        let output = Command::new(env!("CARGO_BIN_EXE_mpu-cli"))
-            .args(&args)
-            .current_dir(folder.path())
-            .env("MPU_OFFLINE", "1")
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+/// Runs them in a folder of its own, where runs may be left.
+fn run_all(commands: &[&str]) -> Folder {
+    let folder = Folder::new();
+    for line in commands {
+        let output = folder.command(line).env("MPU_OFFLINE", "1").output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
     }
     folder
 }
@@ -71,10 +52,9 @@ fn every_command_runs() {
         counts.iter().zip(least).all(|(n, least)| *n >= least),
         "{counts:?}"
     );
-    let commands = pages.concat();
-    let folder = run_all(commands);
+    let folder = run_all(&pages.concat());
     for left in ["runs", "products/report.html", "scored.csv"] {
-        assert!(folder.path().join(left).exists(), "{left}");
+        assert!(folder.path(left).exists(), "{left}");
     }
 }
 
@@ -82,15 +62,15 @@ fn every_command_runs() {
 fn every_command_of_the_own_data_guide_runs() {
     let commands = commands(OWN_DATA);
     assert!(commands.len() >= 11, "{commands:?}");
-    let folder = run_all(commands);
+    let folder = run_all(&commands);
     for left in ["queue.csv", "shifted.jsonl", "products.onnx", "priors.svg"] {
-        assert!(folder.path().join(left).exists(), "{left}");
+        assert!(folder.path(left).exists(), "{left}");
     }
 }
 
 #[test]
 fn the_loss_table_is_what_the_command_prints() {
-    let printed = stdout(&mpu_cli(&["losses", "--format", "md"]));
+    let printed = Folder::new().told("losses --format md");
     assert!(
         LOSSES.contains(&printed),
         "the table of docs/LOSSES.md differs from:\n{printed}"

@@ -1,11 +1,9 @@
 //! `mpu-cli report`: every part of a run on one page, as text and for programs; and in a browser.
 
-use std::fs;
-
 use serde_json::Value;
 
-use crate::evaluate::items::{benchmark, complaint, items, json, told, train};
-use crate::support::{on, stderr, sweep};
+use crate::evaluate::items::{items, train, with_benchmark};
+use crate::support::{contains_all, sweep, without_time};
 
 /// The sections of a report of a run that was judged by true labels.
 const SECTIONS: [&str; 12] = [
@@ -26,12 +24,9 @@ const SECTIONS: [&str; 12] = [
 #[test]
 fn a_page_has_every_section_and_needs_no_other_file() {
     let items = items();
-    let (run, file) = (items.text("run"), items.text("checked.csv"));
-    let page = items.path("page.html");
-    let out = page.display().to_string();
-    let text = told(&["report", &run, "--data", &file, "--out", &out]);
-    assert_eq!(text, format!("report: {out}\n"));
-    let html = fs::read_to_string(&page).unwrap();
+    let text = items.told("report run --data checked.csv --out page.html");
+    assert_eq!(text, "report: page.html\n");
+    let html = items.read("page.html");
     for section in SECTIONS {
         assert!(html.contains(&format!("<h2>{section}</h2>")), "{section}");
     }
@@ -41,14 +36,13 @@ fn a_page_has_every_section_and_needs_no_other_file() {
     }
     assert!(html.matches("<svg").count() >= 8);
 
-    let md = told(&["report", &run, "--data", &file, "--format", "md"]);
+    let md = items.told("report run --data checked.csv --format md");
     for section in SECTIONS {
         assert!(md.contains(&format!("\n## {section}\n")), "{section}");
     }
     // JSON of the report has the numbers of `evaluate`.
-    let args = ["--data", &file, "--format", "json"];
-    let report = json(&[&["report", &run][..], &args].concat());
-    let judged = json(&[&["evaluate", "--model", &run][..], &args].concat());
+    let report = items.json("report run --data checked.csv");
+    let judged = items.json("evaluate --model run --data checked.csv");
     let scores = report[0]["scores"].as_array().unwrap();
     let accuracy = scores
         .iter()
@@ -77,13 +71,11 @@ fn a_page_has_every_section_and_needs_no_other_file() {
 #[test]
 fn without_true_labels_estimates_stand_in() {
     let items = items();
-    let run = items.text("run");
-    let told = told(&["report", &run]);
-    assert!(told.contains("report.html"), "{told}");
-    let html = fs::read_to_string(items.path("run/report.html")).unwrap();
+    contains_all(&items.told("report run"), &["report.html"]);
+    let html = items.read("run/report.html");
     assert!(html.contains("Not in this report") && html.contains("--data"));
-    let report = json(&["report", &run, "--format", "json"]);
-    let judged = json(&["evaluate", "--model", &run, "--format", "json"]);
+    let report = items.json("report run");
+    let judged = items.json("evaluate --model run");
     let classes = report[0]["class-scores"]["given"].as_array().unwrap();
     let of = |class: usize| &judged["pu-rows"]["judgement"]["classes"][class];
     for class in 0..4 {
@@ -102,23 +94,10 @@ fn without_true_labels_estimates_stand_in() {
 
 #[test]
 fn runs_stand_side_by_side() {
-    let items = items();
-    let checked = items.text("checked.csv");
-    train(
-        items,
-        "second",
-        &[
-            "--method",
-            "csmpu-exact-nn",
-            "--seed",
-            "7",
-            "--test",
-            &checked,
-        ],
-    );
-    let (first, second) = (items.text("run"), items.text("second"));
-    let other = benchmark().display().to_string();
-    let md = told(&["report", &first, &second, &other, "--format", "md"]);
+    let items = with_benchmark();
+    let second = "--method csmpu-exact-nn --seed 7 --test checked.csv";
+    train(items, "second", second);
+    let md = items.told("report run second benchmark --format md");
     assert!(md.starts_with("# Report of 3 runs"), "{md}");
     assert!(md.contains("| run | second | benchmark |"), "{md}");
     assert!(
@@ -126,16 +105,14 @@ fn runs_stand_side_by_side() {
         "{md}"
     );
     // The test rows of a run are judged again.
-    let report = json(&["report", &second, "--format", "json"]);
-    let judged = json(&[
-        "evaluate", "--model", &second, "--data", &checked, "--format", "json",
-    ]);
+    let report = items.json("report second");
+    let judged = items.json("evaluate --model second --data checked.csv");
     assert_eq!(
         report[0]["answers"]["given"]["counts"],
         judged["true-labels"]["confusion"]
     );
     // The benchmark's test rows are here: it has answers by class, but no probabilities.
-    let report = json(&["report", &other, "--format", "json"]);
+    let report = items.json("report benchmark");
     assert!(report[0]["answers"].get("given").is_some(), "{report}");
     assert!(
         report[0]["reliability"]["missing"]
@@ -148,23 +125,19 @@ fn runs_stand_side_by_side() {
 #[test]
 fn a_store_is_reported_from_its_records() {
     let items = items();
-    let folder = items.path("stored");
-    fs::create_dir_all(&folder).unwrap();
-    let (config, store) = (sweep(&folder, 1, 2), folder.join("store"));
-    let run = on("run", &config, &store, &["--offline"]);
-    assert!(run.status.success(), "{}", stderr(&run));
-    let store_name = store.display().to_string();
-    let text = told(&["report", &store_name]);
-    assert!(text.contains("report.html"), "{text}");
-    let html = fs::read_to_string(store.join("report.html")).unwrap();
-    assert!(html.contains("<title>Report of 4 runs"), "{html}");
+    sweep(items, 1, 2);
+    items.told("run sweep.toml --out store --offline");
+    contains_all(&items.told("report store"), &["report.html"]);
+    contains_all(
+        &items.read("store/report.html"),
+        &["<title>Report of 4 runs"],
+    );
 
-    let record = fs::read_dir(store.join("records")).unwrap().next();
-    let record: Value =
-        serde_json::from_slice(&fs::read(record.unwrap().unwrap().path()).unwrap()).unwrap();
+    let record = items.names("store/records").remove(0);
+    let record = items.read_json(&format!("store/records/{record}"));
     let id = record["id"].as_str().unwrap();
     // The beginning of an id will do.
-    let found = json(&["report", &store_name, "--id", &id[..8], "--format", "json"]);
+    let found = items.json(&format!("report store --id {}", &id[..8]));
     assert_eq!(found.as_array().unwrap().len(), 1);
     assert_eq!(found[0]["scores"][0]["value"], record["scores"]["accuracy"]);
     assert_eq!(
@@ -184,67 +157,34 @@ fn a_store_is_reported_from_its_records() {
     let why = found[0]["thresholds"]["missing"].as_str().unwrap();
     assert!(why.contains("record"), "{why}");
 
-    assert!(complaint(&["report", &store_name, "--id", "zz"]).contains("zz"));
-    let checked = items.text("checked.csv");
-    assert!(complaint(&["report", &store_name, "--data", &checked]).contains("--data"));
+    items.refuses("report store --id zz", &["zz"]);
+    items.refuses("report store --data checked.csv", &["--data"]);
 }
 
 #[test]
 fn a_folder_of_an_earlier_version_is_read_and_brought_up_to_date() {
     let items = items();
-    let run = items.path("earlier");
-    train(items, "earlier", &[]);
-    let record = fs::read(run.join("record.json")).unwrap();
-    fs::remove_file(run.join("record.json")).unwrap();
-    fs::write(run.join("summary.json"), "{\"version\": 1}").unwrap();
-    let name = run.display().to_string();
-    told(&["evaluate", "--model", &name]);
-    let onnx = items.text("earlier.onnx");
-    told(&[
-        "export",
-        &name,
-        "--onnx",
-        &onnx,
-        "--card",
-        &items.text("EARLIER.md"),
-    ]);
-    let said = complaint(&["report", &name]);
-    assert!(
-        said.contains("record.json") && said.contains("--resume"),
-        "{said}"
-    );
-    told(&["train", "--resume", &name]);
-    told(&["report", &name]);
-    let read = |bytes: &[u8]| -> Value {
-        let mut record: Value = serde_json::from_slice(bytes).unwrap();
-        for place in ["seconds", "threads"] {
-            record.as_object_mut().unwrap().remove(place);
-        }
-        record
-    };
-    assert_eq!(
-        read(&fs::read(run.join("record.json")).unwrap()),
-        read(&record)
-    );
+    train(items, "earlier", "");
+    let record = items.read_json("earlier/record.json");
+    std::fs::remove_file(items.path("earlier/record.json")).unwrap();
+    items.write("earlier/summary.json", "{\"version\": 1}");
+    items.told("evaluate --model earlier");
+    items.told("export earlier --onnx earlier.onnx --card EARLIER.md");
+    items.refuses("report earlier", &["record.json", "--resume"]);
+    items.told("train --resume earlier");
+    items.told("report earlier");
+    let again = items.read_json("earlier/record.json");
+    assert_eq!(without_time(again), without_time(record));
 }
 
 #[test]
 fn only_a_former_report_is_overwritten() {
     let items = items();
-    let run = items.text("run");
-    let out = items.text("mine.md");
-    fs::write(items.path("mine.md"), "# My notes\n").unwrap();
-    let args = ["report", &run, "--format", "md", "--out", &out];
-    let said = complaint(&args);
-    assert!(
-        said.contains("mine.md") && said.contains("--force"),
-        "{said}"
-    );
-    assert_eq!(
-        fs::read_to_string(items.path("mine.md")).unwrap(),
-        "# My notes\n"
-    );
-    told(&[&args[..], &["--force"]].concat());
-    told(&args);
-    assert!(complaint(&["report", &items.text("nowhere")]).contains("nowhere"));
+    items.write("mine.md", "# My notes\n");
+    let report = "report run --format md --out mine.md";
+    items.refuses(report, &["mine.md", "--force"]);
+    assert_eq!(items.read("mine.md"), "# My notes\n");
+    items.told(&format!("{report} --force"));
+    items.told(report);
+    items.refuses("report nowhere", &["nowhere"]);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Trial;
 use serde::Deserialize;
 
-use crate::items::{items, told};
+use crate::items::items;
 use crate::need::{Need, browser};
 use crate::{made_up, run_report};
 
@@ -182,8 +182,6 @@ fn a_report_of_two_runs_fits_a_desk_and_a_phone() {
 
 fn the_report_of_a_real_run_fits_as_well() {
     let items = items();
-    let (run, file) = (items.text("run"), items.text("checked.csv"));
-    let shown = items.text("shown.html");
-    told(&["report", &run, "--data", &file, "--out", &shown]);
-    shows_all_of(&fs::read_to_string(&shown).unwrap());
+    items.told("report run --data checked.csv --out shown.html");
+    shows_all_of(&items.read("shown.html"));
 }

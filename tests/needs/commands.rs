@@ -5,9 +5,8 @@ use std::process::{Command, Stdio};
 use libtest_mimic::Trial;
 use mpu_data::source::DatasetId;
 
-use crate::items::told;
 use crate::need::{Need, data_dir, python};
-use crate::support::{mpu_cli, stderr, stdout};
+use crate::support::{Folder, complaint, contains_all, stderr, stdout};
 
 pub(crate) fn tests() -> Vec<Trial> {
     vec![
@@ -35,48 +34,31 @@ pub(crate) fn tests() -> Vec<Trial> {
 }
 
 fn the_real_files_are_as_published_but_for_the_marked_subset() {
-    let dir = data_dir().unwrap().display().to_string();
-    let output = mpu_cli(&["data", "verify", "--offline", "--data-dir", &dir]);
-    assert!(output.status.success(), "{}", stdout(&output));
+    let folder = Folder::new();
+    let mut verify = folder.command("data verify --offline --data-dir");
+    let output = verify.arg(data_dir().unwrap()).output().unwrap();
     let text = stdout(&output);
-    for name in [
-        "mnist",
-        "fashion-mnist",
-        "kmnist",
-        "usps",
-        "semeion",
-        "pendigits",
-        "waveform1",
-    ] {
+    assert!(output.status.success(), "{text}");
+    for name in DatasetId::ALL
+        .into_iter()
+        .filter(|&id| id != DatasetId::Svhn)
+    {
         assert!(text.contains(&format!("{name}: as published")), "{text}");
     }
-    assert!(text.contains("svhn: usable, with a mark"), "{text}");
-    assert!(
-        text.contains("subset: the train part has 14000 of 73257 rows"),
-        "{text}"
-    );
+    let subset = "subset: the train part has 14000 of 73257 rows";
+    contains_all(&text, &["svhn: usable, with a mark", subset]);
 }
 
 fn the_split_of_mnist_is_what_the_formula_says() {
-    let dir = data_dir().unwrap().display().to_string();
-    let args = [
-        "split",
-        "--dataset",
-        "mnist",
-        "--classes",
-        "4",
-        "--prior",
-        "0.5",
-        "--protocol",
-        "first-k",
-        "--seed",
-        "1",
-        "--format",
-        "json",
-        "--data-dir",
-        &dir,
-    ];
-    let json: serde_json::Value = serde_json::from_str(&stdout(&mpu_cli(&args))).unwrap();
+    let folder = Folder::new();
+    let split = || -> serde_json::Value {
+        let mut command = folder.command(
+            "split --dataset mnist --classes 4 --prior 0.5 --protocol first-k --seed 1 --format json --data-dir",
+        );
+        let output = command.arg(data_dir().unwrap()).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let json = split();
     // 6131 negatives; of each observed class floor(6131 · (1/0.5 - 1) / 3) = 2043 rows.
     assert_eq!(
         json["pool_by_hidden_class"],
@@ -87,64 +69,42 @@ fn the_split_of_mnist_is_what_the_formula_says() {
         serde_json::json!([5923 - 2043, 6742 - 2043, 5958 - 2043])
     );
     assert_eq!(json["test"], serde_json::json!([980, 1135, 1032, 1010]));
-    let again: serde_json::Value = serde_json::from_str(&stdout(&mpu_cli(&args))).unwrap();
-    assert_eq!(json["digest"], again["digest"]);
+    assert_eq!(json["digest"], split()["digest"]);
 }
 
 /// The second step of figure 3 needs the first: runs with the true priors, then with wrong ones.
 fn wrong_priors_follow_from_the_runs_with_the_true_ones() {
-    let dir = tempfile::tempdir().unwrap();
-    let reproduce = |extra: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_mpu-cli"))
-            .args(["reproduce", "figures", "--only", "figure3", "--quick"])
-            .args(["--out", "q", "--offline"])
-            .args(extra)
-            .current_dir(dir.path())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-        stdout(&output)
+    let folder = Folder::new();
+    let reproduce = |extra: &str| {
+        let only = "figures --only figure3 --quick --out q --offline";
+        folder.told(&format!("reproduce {only} {extra}"))
     };
-    let text = reproduce(&[]);
+    let text = reproduce("");
     // Three numbers of classes, two schemes, five sizes.
     assert!(
         text.contains("33 needed, 0 were there, 33 trained"),
         "{text}"
     );
-    let svg = std::fs::read_to_string(dir.path().join("q/figures/figure3.svg")).unwrap();
-    assert!(
-        svg.contains("scalar-last") && svg.contains("adversarial"),
-        "{svg}"
-    );
-    assert!(svg.contains("1 seed, 2 epochs"), "{svg}");
+    let svg = folder.read("q/figures/figure3.svg");
+    contains_all(&svg, &["scalar-last", "adversarial", "1 seed, 2 epochs"]);
     // A report draws what is stored, whatever was asked for when it was made.
-    reproduce(&["--report-only", "--epochs", "7", "--seeds", "3"]);
-    let redrawn = std::fs::read_to_string(dir.path().join("q/figures/figure3.svg")).unwrap();
-    assert_eq!(redrawn, svg);
+    reproduce("--report-only --epochs 7 --seeds 3");
+    assert_eq!(folder.read("q/figures/figure3.svg"), svg);
 }
 
 fn tensorboard_reads_the_event_file_back() {
-    let dir = tempfile::tempdir().unwrap();
-    let folder = dir.path().join("run").display().to_string();
-    told(&[
-        "train",
-        "--offline",
-        "--set",
-        "data.generated-rows=600",
-        "--set",
-        "model={kind=\"mlp\", hidden=[32, 32]}",
-        "--epochs",
-        "3",
-        "--tensorboard",
-        "--out",
-        &folder,
-    ]);
+    let folder = Folder::new();
+    folder.told(
+        "train --offline --set data.generated-rows=600 --set model={kind=\"mlp\",hidden=[32,32]} \
+         --epochs 3 --tensorboard --out run",
+    );
     let script = "import sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 events = EventAccumulator(sys.argv[1]); events.Reload()
 print(len(events.Scalars('test_accuracy')), events.Scalars('loss')[-1].step)";
     let mut command = Command::new(python());
-    let read = command.args(["-c", script, &folder]).output().unwrap();
+    command.args(["-c", script]).arg(folder.path("run"));
+    let read = command.output().unwrap();
     assert!(read.status.success(), "{}", stderr(&read));
     assert_eq!(stdout(&read).trim(), "3 3");
 }
@@ -174,22 +134,11 @@ fn a_full_disk_is_told_and_leaves_nothing_half_written() {
     let tiny = Tiny::mount().unwrap();
     let out = tiny.0.path().join("run");
     // A checkpoint of the default network does not fit.
-    let output = mpu_cli(&[
-        "train",
-        "--offline",
-        "--epochs",
-        "1",
-        "--set",
-        "data.generated-rows=300",
-        "--out",
-        out.to_str().unwrap(),
-    ]);
-    assert_eq!(output.status.code(), Some(2));
-    let message = stderr(&output);
-    assert!(
-        message.contains("checkpoint.safetensors") && message.contains("No space left"),
-        "{message}"
-    );
+    let train = "train --offline --epochs 1 --set data.generated-rows=300 --out";
+    let folder = Folder::new();
+    let output = folder.command(train).arg(&out).output().unwrap();
+    let message = complaint(&output, "a full disk");
+    contains_all(&message, &["checkpoint.safetensors", "No space left"]);
     let files: Vec<String> = std::fs::read_dir(&out)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())

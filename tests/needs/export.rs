@@ -1,12 +1,13 @@
 //! An exported model as ONNX Runtime runs it, against the run that it is from.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use libtest_mimic::Trial;
 use serde_json::Value;
 
-use crate::items::{items, told};
+use crate::items::items;
 use crate::need::{Need, python};
 
 pub(crate) fn tests() -> Vec<Trial> {
@@ -33,7 +34,7 @@ print(json.dumps({
 }))
 ";
 
-fn ask(model: &str, rows: &[Vec<f64>]) -> Value {
+fn ask(model: &Path, rows: &[Vec<f64>]) -> Value {
     let mut command = Command::new(python());
     command.args(["-c", SCRIPT]).stdin(Stdio::piped());
     let mut child = command
@@ -96,13 +97,11 @@ fn flat(value: &Value) -> Vec<f64> {
 
 fn the_exported_model_scores_as_the_run_does() {
     let items = items();
-    let onnx = items.text("scored.onnx");
-    told(&["export", &items.text("run"), "--onnx", &onnx]);
-    let model = std::fs::read(items.path("run/model.json")).unwrap();
-    let model: Value = serde_json::from_slice(&model).unwrap();
+    items.told("export run --onnx scored.onnx");
+    let model = items.read_json("run/model.json");
     // The rows that were held out of training, whose scores the run wrote down: found by their scores.
     let rows = encoded(&model["schema"], &items.path("items.csv"));
-    let answer = ask(&onnx, &rows);
+    let answer = ask(&items.path("scored.onnx"), &rows);
     let scores = flat(&answer["scores"]);
     let mut reader = csv::Reader::from_path(items.path("run/held-out.csv")).unwrap();
     let held: Vec<Vec<f64>> = reader

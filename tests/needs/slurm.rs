@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Trial;
 
 use crate::need::{Need, daemons};
-use crate::support::{mpu_cli, stderr, sweep, table};
+use crate::support::{Folder, stderr, sweep, table};
 
 pub(crate) fn tests() -> Vec<Trial> {
     vec![Need::Slurm.test(
@@ -133,12 +133,12 @@ fn n_records(out: &Path) -> usize {
 }
 
 fn forty_runs_survive_the_death_of_a_node() {
-    let dir = tempfile::tempdir().unwrap();
-    let folder = dir.path().join("slurm");
-    std::fs::create_dir(&folder).unwrap();
-    let cluster = Cluster::start(&folder);
-    let (sweep, out) = (sweep(dir.path(), 10, 60), dir.path().join("cluster"));
-    let told = cluster.submit(&sweep, &out);
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("slurm")).unwrap();
+    let cluster = Cluster::start(&folder.path("slurm"));
+    sweep(&folder, 10, 60);
+    let (file, out) = (folder.path("sweep.toml"), folder.path("cluster"));
+    let told = cluster.submit(&file, &out);
     assert!(told.contains("submitted 40 runs"), "{told}");
     cluster.wait_for("first records", 60, || n_records(&out) >= 5);
     assert!(n_records(&out) < 40, "the node must die midway");
@@ -157,7 +157,7 @@ fn forty_runs_survive_the_death_of_a_node() {
     let mut submissions = 1;
     loop {
         cluster.wait_for("empty queue", 180, queue_is_empty);
-        if cluster.submit(&sweep, &out).contains("nothing to submit") {
+        if cluster.submit(&file, &out).contains("nothing to submit") {
             break;
         }
         submissions += 1;
@@ -165,9 +165,6 @@ fn forty_runs_survive_the_death_of_a_node() {
     }
     assert_eq!(n_records(&out), 40);
 
-    let local = dir.path().join("local");
-    let (file, folder) = (sweep.to_str().unwrap(), local.to_str().unwrap());
-    let output = mpu_cli(&["run", file, "--out", folder, "--offline"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(table(&sweep, &out), table(&sweep, &local));
+    folder.told("run sweep.toml --out local --offline");
+    assert_eq!(table(&folder, "cluster"), table(&folder, "local"));
 }

@@ -45,9 +45,9 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum Bench {
     /// Load a large CSV: our reader beside pandas.
-    Csv(bench::csv::Csv),
+    Csv(bench::csv::Size),
     /// Score a large CSV: ours beside scikit-learn.
-    Predict(bench::predict::Predict),
+    Predict(bench::csv::Size),
     /// Make training steps: ours beside PyTorch, candle and the bare matrix products.
     Train(bench::train::Train),
     /// Build `mpu-cli` from nothing, with the former profile and the present one.
@@ -65,8 +65,8 @@ fn main() -> ExitCode {
         Command::Reproduce { args } => reproduce(&args),
         Command::Bench(bench) => workspace_root()
             .and_then(|root| match bench {
-                Bench::Csv(csv) => bench::csv::run(&root, &csv),
-                Bench::Predict(predict) => bench::predict::run(&root, &predict),
+                Bench::Csv(size) => bench::csv::run(&root, &size),
+                Bench::Predict(size) => bench::predict::run(&root, &size),
                 Bench::Train(train) => bench::train::run(&root, &train),
                 Bench::Build(build) => bench::build::run(&root, &build),
                 Bench::Prior(prior) => bench::prior::run(&root, &prior),

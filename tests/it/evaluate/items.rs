@@ -1,10 +1,9 @@
 //! A small table of items made by code, and runs trained on it, for the tests of what follows training.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::support::{mpu_cli, stderr, stdout};
+use crate::support::Folder;
 
 /// Kinds of items; the last is never labelled.
 pub(crate) const KINDS: [&str; 4] = ["dent", "scratch", "stain|odd", "fine"];
@@ -13,15 +12,15 @@ pub(crate) const KINDS: [&str; 4] = ["dent", "scratch", "stain|odd", "fine"];
 const CENTRES: [[f64; 2]; 4] = [[2.5, 0.0], [0.0, 2.5], [-2.0, -2.0], [0.0, 0.0]];
 
 /// A row of numbers that look random and are the same every time.
-pub(crate) struct Draw(u64);
+struct Draw(u64);
 
 impl Draw {
-    pub(crate) fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// A number from 0 to 1.
-    pub(crate) fn uniform(&mut self) -> f64 {
+    fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -60,25 +59,24 @@ fn cells(draw: &mut Draw, kind: usize) -> String {
     format!("{weight:.3},{length},{colour}")
 }
 
-/// Writes a table: labelled rows first, then the pool. `label` says what stands in the label column.
-fn write(
-    path: &Path,
+/// A table: labelled rows first, then the pool. `label` says what stands in the label column, if there is one.
+fn table(
     rows: &[usize],
     seed: u64,
-    header: &str,
-    label: impl Fn(usize, usize) -> Option<String>,
-) {
+    label: Option<&dyn Fn(usize, usize) -> &'static str>,
+) -> String {
     let mut draw = Draw::new(seed);
-    let mut text = format!("{header}\n");
+    let mut text = "item,weight,length,colour".to_owned();
+    text += if label.is_some() { ",kind\n" } else { "\n" };
     for (row, &kind) in rows.iter().enumerate() {
         let cells = cells(&mut draw, kind);
         let _ = write!(text, "item-{row},{cells}");
-        if let Some(label) = label(row, kind) {
-            let _ = write!(text, ",{label}");
+        if let Some(label) = label {
+            let _ = write!(text, ",{}", label(row, kind));
         }
         text.push('\n');
     }
-    std::fs::write(path, text).unwrap();
+    text
 }
 
 /// Kinds of so many rows of a pool in which half are of no labelled kind.
@@ -86,135 +84,52 @@ fn pool(n: usize) -> Vec<usize> {
     (0..n).map(|row| [0, 3, 1, 3, 2, 3][row % 6]).collect()
 }
 
-/// Files and runs that the tests share.
-pub(crate) struct Items {
-    folder: PathBuf,
-}
-
-impl Items {
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
-    }
-
-    pub(crate) fn text(&self, name: &str) -> String {
-        self.path(name).display().to_string()
-    }
-}
-
 /// `items.csv` to train on, `checked.csv` with true labels, `marked.csv` with some, `new.csv` with none, and `run`.
-pub(crate) fn items() -> &'static Items {
-    static ITEMS: OnceLock<Items> = OnceLock::new();
+pub(crate) fn items() -> &'static Folder {
+    static ITEMS: OnceLock<Folder> = OnceLock::new();
     ITEMS.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluated-items");
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        let items = Items { folder };
-        let header = "item,weight,length,colour,kind";
-        let labeled: Vec<usize> = (0..150).map(|row| row % 3).chain(pool(360)).collect();
-        let partly = |n_labeled: usize| {
-            move |row: usize, kind: usize| {
-                let label = if row < n_labeled { KINDS[kind] } else { "" };
-                Some(label.to_owned())
-            }
+        let folder = Folder::shared("evaluated-items");
+        let partly = |n_labeled: usize, n_pool: usize, seed: u64| {
+            let rows: Vec<usize> = (0..n_labeled)
+                .map(|row| row % 3)
+                .chain(pool(n_pool))
+                .collect();
+            let label =
+                move |row: usize, kind: usize| if row < n_labeled { KINDS[kind] } else { "" };
+            table(&rows, seed, Some(&label))
         };
-        write(&items.path("items.csv"), &labeled, 1, header, partly(150));
-        write(
-            &items.path("checked.csv"),
-            &pool(240),
-            2,
-            header,
-            |row, kind| {
-                // Two names of kinds that are not looked for.
-                let name = if kind == 3 && row % 4 == 1 {
-                    "new kind"
-                } else {
-                    KINDS[kind]
-                };
-                Some(name.to_owned())
-            },
-        );
-        let labeled: Vec<usize> = (0..60).map(|row| row % 3).chain(pool(120)).collect();
-        write(&items.path("marked.csv"), &labeled, 3, header, partly(60));
-        let bare = "item,weight,length,colour";
-        write(&items.path("new.csv"), &pool(120), 4, bare, |_, _| None);
-        train(&items, "run", &[]);
-        items
+        folder.write("items.csv", partly(150, 360, 1));
+        // Two names of kinds that are not looked for.
+        let truth = |row: usize, kind: usize| match kind {
+            3 if row % 4 == 1 => "new kind",
+            _ => KINDS[kind],
+        };
+        folder.write("checked.csv", table(&pool(240), 2, Some(&truth)));
+        folder.write("marked.csv", partly(60, 120, 3));
+        folder.write("new.csv", table(&pool(120), 4, None));
+        train(&folder, "run", "");
+        folder
     })
 }
 
 /// Trains a small model on `items.csv` with known priors.
-pub(crate) fn train(items: &Items, name: &str, extra: &[&str]) {
-    let (data, out) = (items.text("items.csv"), items.text(name));
-    let mut args = vec![
-        "train",
-        "--data",
-        &data,
-        "--label-column",
-        "kind",
-        "--id-column",
-        "item",
-        "--priors",
-        "dent=0.1667,scratch=0.1667,stain|odd=0.1667",
-        "--epochs",
-        "12",
-        "--batch-size",
-        "32",
-        "--set",
-        "model={kind=\"mlp\", hidden=[24, 24]}",
-        "--threads",
-        "1",
-        "--out",
-        &out,
-    ];
-    args.extend_from_slice(extra);
-    let output = mpu_cli(&args);
-    assert!(output.status.success(), "{}", stderr(&output));
+pub(crate) fn train(items: &Folder, name: &str, extra: &str) {
+    items.told(&format!(
+        "train --data items.csv --label-column kind --id-column item \
+         --priors dent=0.1667,scratch=0.1667,stain|odd=0.1667 --epochs 12 --batch-size 32 \
+         --set model={{kind=\"mlp\",hidden=[24,24]}} --threads 1 --out {name} {extra}"
+    ));
 }
 
-/// A small run on a benchmark without held-out rows.
-pub(crate) fn benchmark() -> &'static Path {
-    static RUN: OnceLock<PathBuf> = OnceLock::new();
-    RUN.get_or_init(|| {
-        let out = items().path("benchmark");
-        let output = mpu_cli(&[
-            "train",
-            "--offline",
-            "--epochs",
-            "2",
-            "--set",
-            "data.generated-rows=600",
-            "--set",
-            "model={kind=\"mlp\", hidden=[16]}",
-            "--threads",
-            "1",
-            "--out",
-            &out.display().to_string(),
-        ]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        out
-    })
-}
-
-/// What the program prints, if it ends well.
-pub(crate) fn told(args: &[&str]) -> String {
-    let output = mpu_cli(args);
-    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-    stdout(&output)
-}
-
-/// The same as JSON.
-pub(crate) fn json(args: &[&str]) -> serde_json::Value {
-    serde_json::from_str(&told(args)).unwrap()
-}
-
-/// What the program complains about.
-pub(crate) fn complaint(args: &[&str]) -> String {
-    let output = mpu_cli(args);
-    assert_eq!(
-        output.status.code(),
-        Some(2),
-        "{args:?}: {}",
-        stderr(&output)
-    );
-    stderr(&output)
+/// The same folder with `benchmark`: a small run on a benchmark without held-out rows.
+pub(crate) fn with_benchmark() -> &'static Folder {
+    static TRAINED: OnceLock<String> = OnceLock::new();
+    let items = items();
+    TRAINED.get_or_init(|| {
+        items.told(
+            "train --offline --epochs 2 --set data.generated-rows=600 \
+             --set model={kind=\"mlp\",hidden=[16]} --threads 1 --out benchmark",
+        )
+    });
+    items
 }

@@ -17,56 +17,28 @@ fn thresholds_decide_and_precision_finds_them() {
         }
         refused
     };
-    let one = work.scored("one.csv", &["--threshold", "0.9"]);
+    let one = work.scored("one.csv", "--threshold 0.9");
     assert!(check(&one, [Some(0.9), Some(0.9)]) > 0, "some are refused");
-    let each = work.scored("each.csv", &["--threshold", "scratch=0.2,dent=0.95"]);
+    let each = work.scored("each.csv", "--threshold scratch=0.2,dent=0.95");
     check(&each, [Some(0.95), Some(0.2)]);
 
-    let more = [
-        "--precision-target",
-        "dent=0.8,scratch=1",
-        "--format",
-        "json",
-    ];
-    let output = work.predict("new.csv", "precise.csv", &more);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let message = stderr(&output);
-    assert!(
-        message.contains("class dent") && message.contains("class scratch"),
-        "{message}"
-    );
-    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let more = "--precision-target dent=0.8,scratch=1";
+    let (summary, message) = work.summary("new.csv", "precise.csv", more);
+    contains_all(&message, &["class dent", "class scratch"]);
     let found = [0, 1].map(|class| summary["thresholds"][class].as_f64());
     assert!(found[0].is_some(), "{summary}");
-    check(
-        &csv_rows(&std::fs::read(work.file("precise.csv")).unwrap()),
-        found,
-    );
+    check(&work.rows("precise.csv"), found);
 
     // A prior so small that no precision can be reached.
-    let poor = work.file("poor");
+    let poor = work.folder.path("poor");
     copy_model(&poor, |card| {
         card["priors"] = serde_json::json!([1e-6, 1e-6, 0.999_998]);
     });
-    let (data, out) = (work.file("new.csv"), work.file("none.csv"));
-    let output = mpu_cli(&[
-        "predict",
-        "--model",
-        path(&poor),
-        "--data",
-        path(&data),
-        "--out",
-        path(&out),
-        "--precision-target",
-        "0.9",
-    ]);
+    let mut predict = work.command(&poor, "new.csv", "none.csv", "--precision-target 0.9");
+    let output = predict.output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(
-        stderr(&output).contains("precision 0.9 is out of reach"),
-        "{}",
-        stderr(&output)
-    );
-    check(&csv_rows(&std::fs::read(&out).unwrap()), [None, None]);
+    contains_all(&stderr(&output), &["precision 0.9 is out of reach"]);
+    check(&work.rows("none.csv"), [None, None]);
 }
 
 #[test]
@@ -74,15 +46,11 @@ fn costs_decide_by_what_is_cheapest() {
     let work = Work::new(500);
     let costs = [[0.0, 1.0, 9.0], [2.0, 0.0, 1.0], [1.0, 3.0, 0.0]];
     let csv = "truth,dent,scratch,unknown\ndent,0,1,9\nscratch,2,0,1\nunknown,1,3,0\n";
-    std::fs::write(work.file("costs.csv"), csv).unwrap();
+    work.folder.write("costs.csv", csv);
     let toml = "[dent]\nscratch = 1\nunknown = 9\n[scratch]\ndent = 2\nunknown = 1\n[unknown]\ndent = 1\nscratch = 3\n";
-    std::fs::write(work.file("costs.toml"), toml).unwrap();
-    let file = |name: &str| work.file(name).display().to_string();
-    let rows = work.scored("by-csv.csv", &["--cost-matrix", &file("costs.csv")]);
-    assert_eq!(
-        rows,
-        work.scored("by-toml.csv", &["--cost-matrix", &file("costs.toml")])
-    );
+    work.folder.write("costs.toml", toml);
+    let rows = work.scored("by-csv.csv", "--cost-matrix costs.csv");
+    assert_eq!(rows, work.scored("by-toml.csv", "--cost-matrix costs.toml"));
     let mut moved = 0;
     for row in &rows {
         let p = probabilities(row);
@@ -99,20 +67,21 @@ fn costs_decide_by_what_is_cheapest() {
         moved += usize::from(answer != best(&p));
     }
     assert!(moved > 0, "costs change some answers");
-    std::fs::write(work.file("costs.csv"), csv.replace("2,0,1", "2,0,-1")).unwrap();
-    let output = work.predict("new.csv", "bad.csv", &["--cost-matrix", &file("costs.csv")]);
-    assert_eq!(output.status.code(), Some(2));
-    for word in ["costs.csv", "line 3", "`unknown`", "`-1`"] {
-        assert!(stderr(&output).contains(word), "{}", stderr(&output));
-    }
-    assert!(!work.file("bad.csv").exists());
+    work.folder
+        .write("costs.csv", csv.replace("2,0,1", "2,0,-1"));
+    let output = work.predict("new.csv", "bad.csv", "--cost-matrix costs.csv");
+    contains_all(
+        &complaint(&output, "a cost below zero"),
+        &["costs.csv", "line 3", "`unknown`", "`-1`"],
+    );
+    assert!(!work.folder.path("bad.csv").exists());
 }
 
 #[test]
 fn a_queue_holds_the_most_probable_rows_of_each_class() {
     let work = Work::new(700);
-    let all = work.scored("all.csv", &[]);
-    let queue = work.scored("queue.csv", &["--top", "25"]);
+    let all = work.scored("all.csv", "");
+    let queue = work.scored("queue.csv", "--top 25");
     assert_eq!(queue.len(), 50);
     for (class, name) in CLASSES[..2].iter().enumerate() {
         let column = format!("probability:{name}");
@@ -127,18 +96,13 @@ fn a_queue_holds_the_most_probable_rows_of_each_class() {
             assert_eq!(row[&column], wanted[&column]);
         }
     }
-    let output = work.predict("new.csv", "queue.jsonl", &["--top", "25"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = std::fs::read_to_string(work.file("queue.jsonl")).unwrap();
-    assert_eq!(jsonl_rows(&text), queue);
+    work.summary("new.csv", "queue.jsonl", "--top 25");
+    assert_eq!(jsonl_rows(&work.folder.read("queue.jsonl")), queue);
     #[cfg(feature = "parquet")]
     {
-        assert!(
-            work.predict("new.csv", "queue.parquet", &["--top", "25"])
-                .status
-                .success()
-        );
-        assert_eq!(parquet_rows(&work.file("queue.parquet")), queue);
+        work.summary("new.csv", "queue.parquet", "--top 25");
+        let path = work.folder.path("queue.parquet");
+        assert_eq!(parquet_rows(&path), queue);
     }
 }
 
@@ -146,7 +110,7 @@ fn a_queue_holds_the_most_probable_rows_of_each_class() {
 fn probabilities_follow_the_shares_of_the_rows_to_score() {
     let work = Work::new(800);
     let pool = [0.27, 0.16, 0.57];
-    let plain = work.scored("pool.csv", &[]);
+    let plain = work.scored("pool.csv", "");
     let check = |rows: &[Row], target: [f64; 3]| {
         for (row, plain) in rows.iter().zip(&plain) {
             let p = probabilities(plain);
@@ -158,32 +122,25 @@ fn probabilities_follow_the_shares_of_the_rows_to_score() {
         }
     };
     check(
-        &work.scored("flat.csv", &["--target-priors", "uniform"]),
+        &work.scored("flat.csv", "--target-priors uniform"),
         [1.0 / 3.0; 3],
     );
-    let given = work.scored("given.csv", &["--target-priors", "scratch=0.1,dent=0.6"]);
+    let given = work.scored("given.csv", "--target-priors scratch=0.1,dent=0.6");
     check(&given, [0.6, 0.1, 0.3]);
 
     // Only heavy rows: their share is found to be large.
-    let text = std::fs::read_to_string(work.file("new.csv")).unwrap();
+    let text = work.folder.read("new.csv");
     let heavy = |line: &&str| {
         let weight = line.split(',').nth(1).unwrap();
         weight == "weight" || weight.parse::<f64>().is_ok_and(|weight| weight > 2.5)
     };
     let heavy = text.lines().filter(heavy).collect::<Vec<_>>().join("\n");
-    std::fs::write(work.file("heavy.csv"), heavy).unwrap();
-    let more = ["--target-priors", "estimate", "--format", "json"];
-    let output = work.predict("heavy.csv", "estimate.csv", &more);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(
-        stderr(&output).contains("estimated priors"),
-        "{}",
-        stderr(&output)
-    );
-    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    work.folder.write("heavy.csv", heavy);
+    let (summary, message) = work.summary("heavy.csv", "estimate.csv", "--target-priors estimate");
+    contains_all(&message, &["estimated priors"]);
     assert!(summary["priors"][0].as_f64().unwrap() > 0.9, "{summary}");
     assert_eq!(summary["estimate"]["sampled_rows"], summary["rows"]);
-    let rows = csv_rows(&std::fs::read(work.file("estimate.csv")).unwrap());
+    let rows = work.rows("estimate.csv");
     let mean = rows.iter().map(|row| probabilities(row)[0]).sum::<f64>() / rows.len() as f64;
     assert!(
         (mean - summary["priors"][0].as_f64().unwrap()).abs() < 1e-3,

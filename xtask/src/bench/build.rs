@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use super::{folder, machine, output, page};
+use super::{folder, machine, output, page, removed};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -70,7 +70,7 @@ pub(crate) fn run(root: &Path, args: &Build) -> Result<()> {
     );
     print!("{text}");
     if args.write {
-        page::write_section(root, "build", &text)?;
+        page::write_section(root, "BENCHMARKS.md", "build", &text)?;
     }
     Ok(())
 }
@@ -93,14 +93,7 @@ fn former_profile(manifest: &str) -> String {
 
 fn clean_build(root: &Path, flags: &[&str]) -> Result<Cost> {
     let folder = folder(root)?.join("clean");
-    let clean = || {
-        if folder.exists() {
-            fs::remove_dir_all(&folder)
-                .with_context(|| format!("removing {}", folder.display()))?;
-        }
-        Ok::<(), anyhow::Error>(())
-    };
-    clean()?;
+    removed(&folder)?;
     eprintln!("building with {}", flags.join(" "));
     let (start, cpu) = (Instant::now(), children_cpu_minutes());
     output(
@@ -116,7 +109,7 @@ fn clean_build(root: &Path, flags: &[&str]) -> Result<Cost> {
             .zip(cpu)
             .map(|(after, before)| after - before),
     };
-    clean()?;
+    removed(&folder)?;
     Ok(cost)
 }
 

@@ -2,25 +2,45 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use super::{Target, available, built, folder, median, number, output, python_with};
 
-/// What to measure.
+/// The table to measure with, and how often.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Csv {
+pub(crate) struct Size {
     /// Rows of the table.
     #[arg(long, default_value_t = 1_000_000)]
-    rows: usize,
+    pub(super) rows: usize,
     /// Columns of numbers.
     #[arg(long, default_value_t = 50)]
-    columns: usize,
+    pub(super) columns: usize,
     /// Rounds; ours and the peer take turns.
     #[arg(long, default_value_t = 5)]
-    rounds: usize,
+    pub(super) rounds: usize,
+}
+
+impl Size {
+    pub(super) fn check(&self) -> Result<()> {
+        ensure!(
+            self.rows > 0 && self.columns > 0 && self.rounds > 0,
+            "rows, columns and rounds must be at least 1"
+        );
+        Ok(())
+    }
+
+    /// A table of so many rows, written if it is not there.
+    pub(super) fn table(&self, folder: &Path, rows: usize) -> Result<PathBuf> {
+        let path = folder.join(format!("{rows}x{}.csv", self.columns));
+        if !path.exists() {
+            eprintln!("writing {}", path.display());
+            write_table(&path, rows, self.columns)?;
+        }
+        Ok(path)
+    }
 }
 
 const PEER: &str = "import sys, time, resource
@@ -35,17 +55,10 @@ print('rows', len(table))
 print('peak-mb', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
 ";
 
-pub(crate) fn run(root: &Path, args: &Csv) -> Result<()> {
-    ensure!(
-        args.rows > 0 && args.columns > 0 && args.rounds > 0,
-        "rows, columns and rounds must be at least 1"
-    );
+pub(crate) fn run(root: &Path, args: &Size) -> Result<()> {
+    args.check()?;
     let folder = folder(root)?;
-    let table = folder.join(format!("{}x{}.csv", args.rows, args.columns));
-    if !table.exists() {
-        eprintln!("writing {}", table.display());
-        write_table(&table, args.rows, args.columns)?;
-    }
+    let table = args.table(&folder, args.rows)?;
     let ours = built(root, "mpu-data", Target::Example("load_csv"))?;
     let python = available("pandas", python_with(&folder, &["pandas"]));
     let (mut mine, mut peers, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
@@ -96,7 +109,7 @@ pub(crate) fn run(root: &Path, args: &Csv) -> Result<()> {
 }
 
 /// Numbers of six digits from a fixed generator, and a label that is blank in half of the rows.
-pub(super) fn write_table(path: &Path, rows: usize, columns: usize) -> Result<()> {
+fn write_table(path: &Path, rows: usize, columns: usize) -> Result<()> {
     let beside = path.with_extension("part");
     let writing = || format!("writing {}", beside.display());
     let mut file = BufWriter::new(File::create(&beside).with_context(writing)?);

@@ -9,7 +9,8 @@ pub(crate) mod prior_error;
 pub(crate) mod train;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -46,6 +47,36 @@ fn output(command: &mut Command) -> Result<String> {
         );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs a command to its end; what it printed, and the most memory it had, where the system tells it.
+fn watched(command: &mut Command) -> Result<(Output, Option<f64>)> {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().context("starting mpu-cli")?;
+    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let mut peak = None;
+    while child.try_wait()?.is_none() {
+        peak = peak_mb(&status).or(peak);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok((child.wait_with_output()?, peak))
+}
+
+/// The most memory that a process has had so far.
+fn peak_mb(status: &Path) -> Option<f64> {
+    let text = std::fs::read_to_string(status).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024.0 / 1e6)
+}
+
+/// Removes what an earlier round has left.
+fn removed(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)
+            .with_context(|| format!("removing {}", folder.display()))?;
+    }
+    Ok(())
 }
 
 /// Where benchmarks keep their files.

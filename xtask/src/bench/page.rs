@@ -1,4 +1,4 @@
-//! `docs/BENCHMARKS.md`: one marked section for each benchmark, replaced when it is run with `--write`.
+//! Pages of `docs` with a marked section for each benchmark, replaced when it is run with `--write`.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 /// Replaces what stands between the marks of a section.
-pub(crate) fn write_section(root: &Path, name: &str, text: &str) -> Result<()> {
-    let path = root.join("docs").join("BENCHMARKS.md");
+pub(crate) fn write_section(root: &Path, page: &str, name: &str, text: &str) -> Result<()> {
+    let path = root.join("docs").join(page);
     let page = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     let page = replaced(&page, name, text).with_context(|| format!("{}", path.display()))?;
     let beside = path.with_extension("part");

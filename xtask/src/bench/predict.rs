@@ -1,29 +1,16 @@
 //! Scoring a large CSV: `mpu-cli predict` beside scikit-learn, from file to file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
-use super::csv::write_table;
-use super::train::peak_mb;
-use super::{Target, available, built, folder, machine, median, number, output, python_with};
-
-/// What to measure.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Predict {
-    /// Rows of the table.
-    #[arg(long, default_value_t = 1_000_000)]
-    rows: usize,
-    /// Columns of numbers.
-    #[arg(long, default_value_t = 50)]
-    columns: usize,
-    /// Rounds; ours and the peer take turns.
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-}
+use super::csv::Size;
+use super::{
+    Target, available, built, folder, machine, median, number, output, python_with, removed,
+    watched,
+};
 
 /// Rows that both models are trained on; how well does not matter here.
 const TRAIN_ROWS: usize = 20_000;
@@ -54,25 +41,12 @@ print('seconds', time.perf_counter() - start)
 print('rows', len(scored))
 ";
 
-pub(crate) fn run(root: &Path, args: &Predict) -> Result<()> {
-    ensure!(
-        args.rows > 0 && args.columns > 0 && args.rounds > 0,
-        "rows, columns and rounds must be at least 1"
-    );
+pub(crate) fn run(root: &Path, args: &Size) -> Result<()> {
+    args.check()?;
     let folder = folder(root)?;
-    let table = |rows: usize| -> Result<PathBuf> {
-        let path = folder.join(format!("{rows}x{}.csv", args.columns));
-        if !path.exists() {
-            eprintln!("writing {}", path.display());
-            write_table(&path, rows, args.columns)?;
-        }
-        Ok(path)
-    };
-    let (large, tenth, train) = (
-        table(args.rows)?,
-        table(args.rows.div_ceil(10))?,
-        table(TRAIN_ROWS)?,
-    );
+    let [large, tenth, train] =
+        [args.rows, args.rows.div_ceil(10), TRAIN_ROWS].map(|rows| args.table(&folder, rows));
+    let (large, tenth, train) = (large?, tenth?, train?);
     let program = built(root, "mpu-cli", Target::Binary("mpu-cli"))?;
     let ours = Ours::train(program, &folder, &train)?;
     let peer = available("scikit-learn", Peer::fit(&folder, &train));
@@ -129,10 +103,7 @@ impl Ours {
             model: folder.join("predict-model"),
             out: folder.join("scored-ours.csv"),
         };
-        if ours.model.exists() {
-            fs::remove_dir_all(&ours.model)
-                .with_context(|| format!("removing {}", ours.model.display()))?;
-        }
+        removed(&ours.model)?;
         let settings = [
             "--priors",
             "a=0.2,b=0.2",
@@ -158,27 +129,13 @@ impl Ours {
 
     /// Seconds of the whole process and its peak memory, where the system tells it.
     fn predict(&self, table: &Path, rows: usize) -> Result<(f64, Option<f64>)> {
+        let mut command = Command::new(&self.program);
+        command.arg("predict").arg("--model").arg(&self.model);
+        command.arg("--data").arg(table).arg("--out").arg(&self.out);
+        command.args(["--force", "--quiet", "--format", "json"]);
         let started = Instant::now();
-        let mut child = Command::new(&self.program)
-            .arg("predict")
-            .arg("--model")
-            .arg(&self.model)
-            .arg("--data")
-            .arg(table)
-            .arg("--out")
-            .arg(&self.out)
-            .args(["--force", "--quiet", "--format", "json"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("starting mpu-cli")?;
-        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-        let mut peak = None;
-        while child.try_wait()?.is_none() {
-            peak = peak_mb(&status).or(peak);
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let (done, peak) = watched(&mut command)?;
         let seconds = started.elapsed().as_secs_f64();
-        let done = child.wait_with_output()?;
         ensure!(done.status.success(), "mpu-cli predict failed");
         let summary: serde_json::Value = serde_json::from_slice(&done.stdout)?;
         ensure!(summary["rows"] == rows, "our program lost rows");

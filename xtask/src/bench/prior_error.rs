@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{Target, built, output};
+use super::{Target, built, output, page};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -39,8 +39,6 @@ const ESTIMATORS: [(&str, usize); 5] = [
     ("km2", 2),
 ];
 const DEFAULT: &str = "moments";
-const BEGIN: &str = "<!-- prior-benchmark -->";
-const END: &str = "<!-- end of prior-benchmark -->";
 
 /// What one estimator did on one split.
 struct Found {
@@ -101,13 +99,7 @@ pub(crate) fn run(root: &Path, args: &PriorError) -> Result<()> {
     );
     println!("{text}");
     if args.write {
-        let path = root.join("docs/PRIORS.md");
-        let page = std::fs::read_to_string(&path).context("reading docs/PRIORS.md")?;
-        let (before, rest) = page.split_once(BEGIN).context("no place for the table")?;
-        let (_, after) = rest
-            .split_once(END)
-            .context("the place for the table has no end")?;
-        std::fs::write(&path, format!("{before}{BEGIN}\n{text}{END}{after}"))?;
+        page::write_section(root, "PRIORS.md", "prior-benchmark", &text)?;
     }
     Ok(())
 }

@@ -1,15 +1,15 @@
 //! Training speed: our step beside PyTorch's, candle's own and the bare matrix products.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Target, available, built, folder, machine, median, output, page, python_with};
+use super::{
+    Target, available, built, folder, machine, median, output, page, python_with, removed, watched,
+};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -79,7 +79,7 @@ pub(crate) fn run(root: &Path, args: &Train) -> Result<()> {
         let text = format!("{}\n\n{conditions}\n", text.trim());
         println!("{text}");
         if args.write {
-            page::write_section(root, &format!("train-{name}"), &text)?;
+            page::write_section(root, "BENCHMARKS.md", &format!("train-{name}"), &text)?;
         }
     }
     Ok(())
@@ -379,10 +379,7 @@ impl Bench<'_> {
     /// Peak memory of training on all of MNIST, against the bar.
     fn memory(&self) -> Result<String> {
         let folder = self.root.join("target/bench/mnist-run");
-        if folder.exists() {
-            fs::remove_dir_all(&folder)
-                .with_context(|| format!("removing {}", folder.display()))?;
-        }
+        removed(&folder)?;
         let mut command = Command::new(built(self.root, "mpu-cli", Target::Binary("mpu-cli"))?);
         command
             .args([
@@ -400,24 +397,10 @@ impl Bench<'_> {
                 "--quiet",
                 "--out",
             ])
-            .arg(&folder)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().context("starting mpu-cli")?;
-        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-        let mut peak = None;
-        let done = loop {
-            peak = peak_mb(&status).or(peak);
-            if let Some(done) = child.try_wait()? {
-                break done;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        };
-        if !done.success() {
-            let mut reason = String::new();
-            if let Some(mut pipe) = child.stderr.take() {
-                pipe.read_to_string(&mut reason)?;
-            }
+            .arg(&folder);
+        let (done, peak) = watched(&mut command)?;
+        if !done.status.success() {
+            let reason = String::from_utf8_lossy(&done.stderr);
             let first = reason.lines().next().unwrap_or("no reason given");
             return Ok(format!(
                 "\nPeak memory of a run on MNIST: not measured ({first}).\n"
@@ -435,12 +418,4 @@ impl Bench<'_> {
             1.5 * matrix + 200.0
         ))
     }
-}
-
-/// The most memory that a process has had so far.
-pub(super) fn peak_mb(status: &Path) -> Option<f64> {
-    let text = fs::read_to_string(status).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024.0 / 1e6)
 }
