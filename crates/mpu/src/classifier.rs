@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mpu_data::table::{EncodeOptions, FeatureSchema, TableInput};
 use mpu_data::{ClassCount, Features, Priors};
 use mpu_eval::margins::top_margins;
-use mpu_eval::shift::reweighted;
+use mpu_eval::shift::{ShiftEstimate, estimate_priors, reweighted};
 use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
 use mpu_eval::training_range::MARGIN;
 use mpu_eval::{Anchor, Calibration, Decision};
@@ -388,6 +388,12 @@ impl Classifier {
     /// Probabilities of scores under the pool's priors.
     pub fn probabilities(&self, scores: &[f32]) -> Result<Vec<f64>> {
         Ok(self.calibration.probabilities(scores)?)
+    }
+
+    /// The class shares that make rows likeliest, for a [`Rule`] about rows that are not like the pool.
+    pub fn estimate_target(&self, rows: &Features) -> Result<ShiftEstimate> {
+        let probabilities = self.probabilities(&self.scores(rows)?)?;
+        Ok(estimate_priors(self.priors(), &probabilities)?)
     }
 
     /// For each observed class, the probability from which on its answers are right as often as asked, by the

@@ -45,6 +45,23 @@ fn a_saved_classifier_answers_the_same_and_nothing_depends_on_threads() {
     assert_ne!(other.predict(&rows).unwrap(), answers);
 }
 
+#[test]
+fn other_class_shares_move_the_answers() {
+    let model = short().fit(&table()).unwrap();
+    let rows = model.rows(products("new.csv")).unwrap();
+    let plain = model.predict(&rows).unwrap();
+    let found = model.estimate_target(&rows).unwrap().priors;
+    assert!((found.as_slice().iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    // Almost everything is a dent: more rows are answered so.
+    let target = mpu::data::Priors::from_observed(&[0.9, 0.03, 0.03]).unwrap();
+    let mut rule = model.rule();
+    rule.target = Some(target);
+    let moved = model.predict_by(&rule, &rows).unwrap();
+    let dents = |answers: &[usize]| answers.iter().filter(|&&class| class == 0).count();
+    assert!(dents(&moved.answers) > dents(&plain.answers));
+    assert_eq!(moved.scores, plain.scores);
+}
+
 /// Stops after so many epochs, and keeps the state.
 struct Stopper {
     epochs: usize,
