@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::evaluate::items::items;
-use crate::support::{Folder, contains_all, signal, stderr, stdout, sweep, table, without_time};
+use crate::support::{
+    Folder, contains_all, ends_in, signal, stderr, stdout, sweep, table, without_time,
+};
 
 /// A folder with a sweep.
 fn with_sweep(seeds: usize, epochs: usize) -> Folder {
@@ -28,7 +30,7 @@ fn start(folder: &Folder, out: &str) -> Child {
 
 fn n_records(folder: &Folder) -> usize {
     let names = folder.names("store/records");
-    names.iter().filter(|name| name.ends_with(".json")).count()
+    names.iter().filter(|name| ends_in(name, "json")).count()
 }
 
 #[test]

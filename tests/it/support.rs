@@ -144,6 +144,11 @@ pub(crate) fn without_time(mut record: Value) -> Value {
     record
 }
 
+/// Whether a file's name has this ending.
+pub(crate) fn ends_in(name: &str, ending: &str) -> bool {
+    Path::new(name).extension().is_some_and(|e| e == ending)
+}
+
 /// Sends a signal by its name, such as `-INT`.
 pub(crate) fn signal(child: &std::process::Child, name: &str) {
     let pid = child.id().to_string();

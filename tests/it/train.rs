@@ -3,7 +3,7 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Folder, complaint, contains_all, signal, stderr};
+use crate::support::{Folder, complaint, contains_all, ends_in, signal, stderr};
 
 /// A small run: generated rows, small network, few epochs.
 fn small(out: &str, extra: &str) -> String {
@@ -32,7 +32,7 @@ fn a_run_leaves_a_complete_folder_and_a_table() {
     assert_eq!(record["key"]["epochs"], 3);
     assert!(record["scores"]["accuracy"].as_f64().unwrap() > 0.3);
     for name in folder.names("run") {
-        assert!(!name.ends_with(".part"), "{name}");
+        assert!(!ends_in(&name, "part"), "{name}");
     }
 }
 
@@ -175,7 +175,7 @@ fn every_configuration_of_the_repository_resolves() {
     let mut n_configs = 0;
     for entry in std::fs::read_dir(configs).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".toml") {
+        if ends_in(&name, "toml") {
             Folder::new().told(&format!("show configs/{name}"));
             n_configs += 1;
         }
