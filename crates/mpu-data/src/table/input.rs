@@ -163,6 +163,12 @@ impl From<&Path> for TableInput {
     }
 }
 
+impl From<&PathBuf> for TableInput {
+    fn from(path: &PathBuf) -> Self {
+        Self::file(path)
+    }
+}
+
 impl From<PathBuf> for TableInput {
     fn from(path: PathBuf) -> Self {
         Self::file(path)
