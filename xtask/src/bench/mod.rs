@@ -86,16 +86,24 @@ fn folder(root: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Builds a binary or an example as users do, and says where it is.
+/// Builds a binary or an example with everything optimised, candle too, and says where it is.
 fn built(root: &Path, package: &str, target: Target<'_>) -> Result<PathBuf> {
     let (kind, name, folder) = match target {
-        Target::Binary(name) => ("--bin", name, "target/release"),
-        Target::Example(name) => ("--example", name, "target/release/examples"),
+        Target::Binary(name) => ("--bin", name, "target/dist"),
+        Target::Example(name) => ("--example", name, "target/dist/examples"),
     };
     eprintln!("building {name}");
     output(
         Command::new("cargo")
-            .args(["build", "--release", "--package", package, kind, name])
+            .args([
+                "build",
+                "--profile",
+                "dist",
+                "--package",
+                package,
+                kind,
+                name,
+            ])
             .current_dir(root)
             .env("CARGO_TARGET_DIR", root.join("target")),
     )?;
