@@ -9,6 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = TableOptions::default();
     options.label_column = Some("defect".to_owned());
     options.id_column = Some("id".to_owned());
+    options.missing = mpu::data::table::Missing::Median;
     let table = read_table(table.as_str(), &options)?;
 
     let params = Classifier::params().method(Method::CsmpuSt).seed(7);
