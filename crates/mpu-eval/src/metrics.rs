@@ -97,6 +97,9 @@ impl Confusion {
     /// ```text
     /// 1/n Σ_yj N_yj C_yj
     /// ```
+    ///
+    /// `N_yj` is how many rows of class `y` were answered `j`, `C` the costs, `n` the number of rows.
+    #[doc(alias = "eq:mean-cost")]
     pub fn mean_cost(&self, costs: &CostMatrix) -> Result<f64> {
         costs.check_classes(self.classes.get())?;
         let all = self.counts.iter().zip(costs.as_slice());
@@ -146,6 +149,20 @@ mod tests {
 
     fn three() -> ClassCount {
         ClassCount::new(3).unwrap()
+    }
+
+    #[test]
+    fn the_mean_cost_by_hand() {
+        let three = three();
+        let judged = Confusion::new(three, &[0, 0, 1, 2], &[0, 2, 0, 1]).unwrap();
+        let rows = [
+            vec![0.0, 2.0, 10.0],
+            vec![3.0, 0.0, 1.0],
+            vec![1.0, 4.0, 0.0],
+        ];
+        let costs = CostMatrix::new(&rows).unwrap();
+        assert_eq!(judged.mean_cost(&costs).unwrap(), (10.0 + 3.0 + 4.0) / 4.0);
+        assert!(judged.mean_cost(&CostMatrix::uniform(2).unwrap()).is_err());
     }
 
     #[test]
