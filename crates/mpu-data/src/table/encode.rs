@@ -15,7 +15,7 @@ use super::layout::{Layout, Role, check_readable};
 use super::libsvm::Columns;
 use super::near::did_you_mean;
 use super::open::{OpenOptions, open};
-use super::options::EncodeOptions;
+use super::options::{EncodeOptions, Missing};
 use super::schema::FeatureSchema;
 use crate::{Features, Shape};
 
@@ -183,9 +183,13 @@ impl<'s> EncodedChunks<'s> {
                     column: source.header().columns[column].clone(),
                 },
             };
+            let gap = match schema.missing {
+                Missing::Keep => Gap::Mark,
+                _ => Gap::Schema,
+            };
             Rows::Table {
                 source,
-                encoder: Encoder::new(schema, &roles, labeling, Gap::Schema),
+                encoder: Encoder::new(schema, &roles, labeling, gap),
             }
         };
         Ok(Self {

@@ -8,6 +8,7 @@ use super::error::{Result, TableError};
 use super::label_error::LabelError;
 use super::labels::canonical;
 use super::layout::Role;
+use super::options::Missing;
 use super::place::At;
 use super::schema::{ColumnKind, FeatureSchema};
 use crate::MpuLabel;
@@ -260,6 +261,10 @@ impl<'s> Encoder<'s> {
                         gaps.push(*column);
                         if impute.is_none() {
                             return Err(self.gap_error(block, row.at, *column));
+                        }
+                        if self.schema.missing == Missing::Keep {
+                            features[*at..*at + categories.len()].fill(f32::NAN);
+                            continue;
                         }
                         *impute
                     };

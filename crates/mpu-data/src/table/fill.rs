@@ -74,37 +74,60 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Learns what stands in for missing numbers, writes it into the schema, and fills the gaps.
+/// Learns what stands in for missing numbers, writes it into the schema, and fills the gaps if they are to be filled.
 pub(super) fn impute(schema: &mut FeatureSchema, matrix: &mut [f32]) {
     if schema.missing == Missing::Error {
         return;
     }
     let width = schema.width();
     let stats = column_stats(matrix, width);
-    let mut values = vec![None; width];
     let mut at = 0;
     for column in &mut schema.columns {
         let width_of_column = column.width();
         if let ColumnKind::Numeric { impute } = &mut column.kind {
             *impute = match schema.missing {
-                Missing::Median => median(matrix, width, at),
-                _ => Some(stats[at].mean()),
+                Missing::Mean => Some(stats[at].mean()),
+                _ => median(matrix, width, at),
             };
-            values[at] = *impute;
         }
         at += width_of_column;
     }
     let gapless = stats
         .iter()
         .all(|stats| stats.count as usize == matrix.len() / width);
-    if gapless {
-        return;
+    if !gapless && schema.missing != Missing::Keep {
+        schema.fill(matrix);
     }
-    matrix.par_chunks_mut(width).for_each(|row| {
-        for (value, impute) in row.iter_mut().zip(&values) {
-            if value.is_nan() {
-                *value = impute.unwrap_or_default();
+}
+
+impl FeatureSchema {
+    /// What a row without any value is filled with: for each feature what stands in for NaN.
+    pub fn imputed(&self) -> Vec<f32> {
+        let mut values = vec![0.0; self.width()];
+        let mut at = 0;
+        for column in &self.columns {
+            match &column.kind {
+                ColumnKind::Numeric { impute } => values[at] = impute.unwrap_or_default(),
+                ColumnKind::Categorical { impute, .. } => {
+                    if let Some(category) = impute {
+                        values[at + category] = 1.0;
+                    }
+                }
             }
+            at += column.width();
         }
-    });
+        values
+    }
+
+    /// Puts what stands in for a missing value wherever encoded rows hold NaN.
+    pub fn fill(&self, rows: &mut [f32]) {
+        let values = self.imputed();
+        rows.par_chunks_mut(values.len()).for_each(|row| {
+            for (value, imputed) in row.iter_mut().zip(&values) {
+                if value.is_nan() {
+                    *value = *imputed;
+                }
+            }
+        });
+    }
 }

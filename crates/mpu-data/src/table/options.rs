@@ -17,9 +17,12 @@ pub enum Missing {
     Mean,
     /// Numbers become the column's median, texts its most frequent category.
     Median,
+    /// They stay missing: NaN in every feature of the column. What needs numbers takes
+    /// [`FeatureSchema::fill`](super::FeatureSchema::fill), which does what `median` does.
+    Keep,
 }
 
-named!(Missing, "way with missing values", { Error => "error", Mean => "mean", Median => "median" });
+named!(Missing, "way with missing values", { Error => "error", Mean => "mean", Median => "median", Keep => "keep" });
 
 /// A way to mark a row as unlabelled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -26,6 +26,42 @@ fn schema() -> FeatureSchema {
     table.schema
 }
 
+#[test]
+fn missing_values_that_are_kept_can_be_filled_in_later() {
+    let read = |missing| {
+        let options = TableOptions {
+            missing,
+            ..TableOptions::default()
+        };
+        let text = "weight,colour,label\n1,red,x\n2,blue,x\n,red,\n6,,\n,,\n";
+        read_table(csv(text), &options).unwrap()
+    };
+    let (kept, filled) = (read(Missing::Keep), read(Missing::Median));
+    let nan = |row: usize| -> Vec<bool> {
+        let row = kept.features.row(row);
+        row.iter().map(|value| value.is_nan()).collect()
+    };
+    assert_eq!(nan(2), [true, false, false]);
+    assert_eq!(nan(3), [false, true, true]);
+    assert_eq!(nan(4), [true; 3]);
+    let mut values = kept.features.values().to_vec();
+    kept.schema.fill(&mut values);
+    assert_eq!(values, filled.features.values());
+    assert_eq!(kept.check.columns, filled.check.columns);
+    let later = "weight,colour\n,\n4,green\n";
+    let encode = |table: &MpuTable| {
+        let encoded = table.schema.encode(csv(later), &EncodeOptions::default());
+        encoded.unwrap()
+    };
+    let (kept_later, filled_later) = (encode(&kept), encode(&filled));
+    assert_eq!(kept_later.report, filled_later.report);
+    let mut values = kept_later.features.values().to_vec();
+    assert!(values[..3].iter().all(|value| value.is_nan()));
+    assert_eq!(values[3..], [4.0, 0.0, 0.0], "a new category is not a gap");
+    kept.schema.fill(&mut values);
+    assert_eq!(values, filled_later.features.values());
+}
+
 #[track_caller]
 fn refused(text: &str, options: &EncodeOptions, parts: &[&str]) {
     let error = schema().encode(csv(text), options).unwrap_err();
