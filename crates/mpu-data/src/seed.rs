@@ -23,6 +23,8 @@ pub enum Stream {
     Augment,
     /// Bootstrap resampling.
     Bootstrap,
+    /// Growing the trees of a forest.
+    Forest,
 }
 
 named!(Stream, "random stream", {
@@ -32,6 +34,7 @@ named!(Stream, "random stream", {
     Shuffle => "shuffle",
     Augment => "augment",
     Bootstrap => "bootstrap",
+    Forest => "forest",
 });
 
 /// The seed of a run.
