@@ -115,6 +115,13 @@ pub enum Error {
         max: usize,
     },
 
+    /// Out-of-bag answers of a forest whose trees have seen every row.
+    #[error(
+        "every tree of the forest has seen every row: none is out of bag\n\
+         hint: grow it with the sample `bootstrap`"
+    )]
+    NoneOutOfBag,
+
     /// A tensor operation failed.
     #[error("{operation} failed")]
     Tensor {

@@ -1,5 +1,5 @@
 //! Networks for multi-class positive-unlabeled learning: what they are, their parameters, and two
-//! ways to train them.
+//! ways to train them. And forests, for tables.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | [`network`] | the reference path: plain candle operations on any device |
 //! | [`fused`] | the fast path: whole training steps on the CPU in reused buffers |
 //! | [`optim`] | Adam and gradient descent with momentum, in place |
+//! | [`forest`] | trees for tables: soft targets, categories and missing values as they are |
 //! | [`onnx`] | trained networks as ONNX models |
 //!
 //! The crate computes. It reads no file, clock, environment variable or random source of its own,
@@ -43,6 +44,7 @@
 //! ```
 
 mod error;
+pub mod forest;
 pub mod fused;
 pub mod init;
 mod kernels;

@@ -1,0 +1,128 @@
+//! Answers: of all trees for new rows, and of some trees for the rows they have not seen.
+
+use mpu_data::Stream;
+use rayon::prelude::*;
+
+use super::bins::BinnedRows;
+use super::sample;
+use super::spec::Sample;
+use super::targets::Targets;
+use super::{Forest, Tree};
+use crate::error::{Error, Result, check_length};
+
+/// Rows that go through one tree before the next: their bins and sums stay in the cache.
+const BLOCK: usize = 512;
+
+/// What the trees that have not seen a row answer for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutOfBag {
+    /// Shares of the classes, row by row; the same for all classes where no tree could answer.
+    pub probabilities: Vec<f32>,
+    /// How many trees have answered for each row.
+    pub trees: Vec<u16>,
+}
+
+impl Forest {
+    /// Shares of the classes for encoded rows, `n_classes` to a row, on the caller's thread.
+    pub fn probabilities(&self, features: &[f32]) -> Result<Vec<f32>> {
+        let n_rows = self.bins.layout().rows(features)?;
+        let mut shares = vec![0.0; n_rows * self.n_classes];
+        let rows = features.chunks(BLOCK * self.bins.layout().width());
+        for (rows, shares) in rows.zip(shares.chunks_mut(BLOCK * self.n_classes)) {
+            self.block(rows, shares);
+        }
+        Ok(shares)
+    }
+
+    /// The same on rayon's threads; the same bits on any number of them.
+    pub fn par_probabilities(&self, features: &[f32]) -> Result<Vec<f32>> {
+        let n_rows = self.bins.layout().rows(features)?;
+        let mut shares = vec![0.0; n_rows * self.n_classes];
+        features
+            .par_chunks(BLOCK * self.bins.layout().width())
+            .zip(shares.par_chunks_mut(BLOCK * self.n_classes))
+            .for_each(|(rows, shares)| self.block(rows, shares));
+        Ok(shares)
+    }
+
+    fn block(&self, features: &[f32], shares: &mut [f32]) {
+        let n_columns = self.bins.cuts().len();
+        let mut codes = vec![0; features.len() / self.bins.layout().width() * n_columns];
+        self.bins.encode_into(features, &mut codes);
+        for tree in &self.trees {
+            let rows = codes.chunks_exact(n_columns);
+            for (row, shares) in rows.zip(shares.chunks_exact_mut(self.n_classes)) {
+                self.vote(tree, row, shares);
+            }
+        }
+        for share in shares {
+            *share /= self.trees.len() as f32;
+        }
+    }
+
+    /// Adds a tree's answer.
+    #[inline]
+    fn vote(&self, tree: &Tree, row: &[u8], shares: &mut [f32]) {
+        let (classes, leaf) = tree.leaf(&self.ranking, row);
+        for (&class, share) in classes.iter().zip(leaf) {
+            shares[class as usize] += share;
+        }
+    }
+
+    /// Answers for the rows that the forest was grown from, each by the trees that have not seen it, on rayon's
+    /// threads. `rows` and `targets` must be those of [`Forest::fit`].
+    pub fn out_of_bag(&self, rows: &BinnedRows, targets: &Targets) -> Result<OutOfBag> {
+        if self.spec.sample == Sample::Every {
+            return Err(Error::NoneOutOfBag);
+        }
+        let (n_rows, n_columns, k) = (rows.n_rows(), self.bins.cuts().len(), self.n_classes);
+        check_length("a binned row", rows.n_columns(), n_columns)?;
+        check_length("the list of targets", targets.n_rows(), n_rows)?;
+        check_length("a row's list of classes", targets.n_classes(), k)?;
+        let used = targets.used();
+        let bags: Vec<Vec<u64>> = (0..self.trees.len())
+            .into_par_iter()
+            .map(|tree| {
+                let mut rng = self.seed.stream_at(Stream::Forest, tree as u64);
+                let counts = sample::draw(&self.spec, used.len(), &mut rng);
+                let mut bag = vec![0_u64; n_rows.div_ceil(64)];
+                for (&row, count) in used.iter().zip(counts) {
+                    bag[row as usize / 64] |= u64::from(count > 0) << (row % 64);
+                }
+                bag
+            })
+            .collect();
+        let mut found = OutOfBag {
+            probabilities: vec![0.0; n_rows * k],
+            trees: vec![0; n_rows],
+        };
+        found
+            .probabilities
+            .par_chunks_mut(BLOCK * k)
+            .zip(found.trees.par_chunks_mut(BLOCK))
+            .zip(rows.codes().par_chunks(BLOCK * n_columns))
+            .enumerate()
+            .for_each(|(block, ((shares, counts), codes))| {
+                for (tree, bag) in self.trees.iter().zip(&bags) {
+                    let rows = codes.chunks_exact(n_columns);
+                    let places = shares.chunks_exact_mut(k).zip(counts.iter_mut());
+                    for (i, (row, (shares, count))) in rows.zip(places).enumerate() {
+                        let row_idx = block * BLOCK + i;
+                        if bag[row_idx / 64] >> (row_idx % 64) & 1 == 0 {
+                            self.vote(tree, row, shares);
+                            *count += 1;
+                        }
+                    }
+                }
+                for (shares, &count) in shares.chunks_exact_mut(k).zip(counts.iter()) {
+                    for share in shares {
+                        *share = match count {
+                            0 => 1.0 / k as f32,
+                            _ => *share / f32::from(count),
+                        };
+                    }
+                }
+            });
+        Ok(found)
+    }
+}
