@@ -2,6 +2,7 @@
 
 use crate::binary::{BestBin, ElkanNoto, KernelMean, PenalizedL1};
 use crate::error::Result;
+use crate::labeling_rate::{LabelingRate, Rates};
 use crate::margins::{Counts, Margins};
 use crate::matching::{Matching, MatchingReport};
 use crate::simplex::FeasibleSet;
@@ -63,6 +64,10 @@ pub enum EstimatorKind {
     Km2,
     /// Penalised L1 divergence, one class at a time ([`PenalizedL1`]).
     PenL1,
+    /// The rate at which each class is labelled, where its labelled rows are surest ([`LabelingRate`]).
+    LabelingRate,
+    /// The same, with rates that are alike unless a class shows otherwise ([`LabelingRate`]).
+    SharedRate,
 }
 
 mpu_data::named!(EstimatorKind, "estimator", {
@@ -71,6 +76,8 @@ mpu_data::named!(EstimatorKind, "estimator", {
     ElkanNoto => "elkan-noto",
     Km2 => "km2",
     PenL1 => "pen-l1",
+    LabelingRate => "labeling-rate",
+    SharedRate => "shared-rate",
 });
 
 impl EstimatorKind {
@@ -82,6 +89,10 @@ impl EstimatorKind {
             Self::ElkanNoto => Box::new(ElkanNoto),
             Self::Km2 => Box::new(KernelMean::default()),
             Self::PenL1 => Box::new(PenalizedL1::default()),
+            Self::LabelingRate => Box::new(LabelingRate { rates: Rates::Own }),
+            Self::SharedRate => Box::new(LabelingRate {
+                rates: Rates::Shared,
+            }),
         }
     }
 }

@@ -1,0 +1,257 @@
+//! How large a part of each class is labelled, seen where its labelled rows are surest, and the priors that follow.
+
+use crate::error::Result;
+use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
+use crate::margins::{Counts, Group, Margins};
+
+/// The share of a class's labelled rows that may be less sure than what counts as its plateau.
+///
+/// Above it lie rows that no other class reaches, if there are such rows, and enough of them for their noise not to
+/// matter. Chosen on fifteen tables of which no figure is published (docs/PRIORS.md).
+const PLATEAU: f64 = 0.85;
+
+/// What is believed of rates that differ between classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rates {
+    /// Each class has its own, whatever the others have: labelled rows were collected apart from the pool.
+    Own,
+    /// Somebody labelled rows as they came, so that rates are alike unless a class shows otherwise: labelled rows and
+    /// pool are one population.
+    Shared,
+}
+
+/// The estimators `labeling-rate` and `shared-rate`. They take margins for log odds against the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LabelingRate {
+    /// Whether classes lend each other what they know.
+    pub rates: Rates,
+}
+
+/// Probabilities that rows of the pool are of a class, by the rate `c` at which the class is labelled.
+///
+/// ```text
+/// q(x) = min(1, (1-c)/c · P(s=i|x) / (1 - P(s=i|x)))
+/// ```
+///
+/// Where `P(s=i|x) = c` all rows are of the class, and a share `c` of them is labelled.
+#[doc(alias = "eq:rate-posterior")]
+pub fn pool_posterior(c: f64, labeled: f64) -> f64 {
+    if labeled >= 1.0 {
+        return 1.0;
+    }
+    ((1.0 - c) / c * labeled / (1.0 - labeled)).min(1.0)
+}
+
+/// Rates drawn towards the largest of them, each by how little the rows say of it.
+///
+/// ```text
+/// logit γ'_i = R_i logit γ_i + (1 - R_i) max_j logit γ_j
+/// ```
+///
+/// `R_i` is the share of the variance of class `i` that is explained: 1 where its rows are known one by one, 0 where
+/// nothing is. Where classes overlap a rate can only come out too low, never too high, because rows of other
+/// classes pass for its own: so the largest rate is the one that is known best.
+#[doc(alias = "eq:shared-rate")]
+pub fn shared_rates(rates: &[f64], explained: &[f64]) -> Vec<f64> {
+    let logit = |rate: f64| libm::log(rate / (1.0 - rate));
+    let largest = rates.iter().copied().map(logit).fold(f64::MIN, f64::max);
+    let shared = rates.iter().zip(explained).map(|(&rate, &known)| {
+        let moved = known * logit(rate) + (1.0 - known) * largest;
+        1.0 / (1.0 + libm::exp(-moved))
+    });
+    shared.collect()
+}
+
+impl PriorEstimator for LabelingRate {
+    fn kind(&self) -> EstimatorKind {
+        match self.rates {
+            Rates::Own => EstimatorKind::LabelingRate,
+            Rates::Shared => EstimatorKind::SharedRate,
+        }
+    }
+
+    fn prepare(&self, margins: &Margins) -> Result<Box<dyn Prepared>> {
+        let width = margins.n_observed();
+        // The probability of being labelled as `class`: a softmax over the margins and the pool's zero.
+        let of = |group: Group, class: usize| -> Vec<f64> {
+            let rows = margins.rows(group).values.chunks_exact(width);
+            rows.map(|row| labeled_as(row, class)).collect()
+        };
+        let classes = (0..width).map(|class| {
+            let labeled = of(Group::Class(class), class);
+            let mut order: Vec<u32> = (0..labeled.len() as u32).collect();
+            order.sort_by(|&a, &b| labeled[a as usize].total_cmp(&labeled[b as usize]));
+            Class {
+                labeled,
+                order,
+                pool: of(Group::Pool, class),
+            }
+        });
+        Ok(Box::new(PreparedRates {
+            rates: self.rates,
+            classes: classes.collect(),
+        }))
+    }
+}
+
+/// `e^{z_i} / (1 + Σ_j e^{z_j})`.
+fn labeled_as(margins: &[f64], class: usize) -> f64 {
+    let top = margins.iter().copied().fold(0.0, f64::max);
+    let sum: f64 = margins.iter().map(|z| libm::exp(z - top)).sum();
+    libm::exp(margins[class] - top) / (sum + libm::exp(-top))
+}
+
+struct PreparedRates {
+    rates: Rates,
+    classes: Vec<Class>,
+}
+
+/// How probable it is that a row is labelled as one class: of its labelled rows, and of the pool's.
+struct Class {
+    labeled: Vec<f64>,
+    /// The labelled rows from the least probable on.
+    order: Vec<u32>,
+    pool: Vec<f64>,
+}
+
+impl Class {
+    /// The plateau: a high quantile over the labelled rows, between neighbours in a straight line.
+    fn plateau(&self, counts: &[u16]) -> f64 {
+        let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        let place = PLATEAU * total.saturating_sub(1) as f64;
+        let (below, part) = (place.floor() as u64, place.fract());
+        let (mut seen, mut low) = (0, None);
+        for &row in &self.order {
+            let value = self.labeled[row as usize];
+            seen += u64::from(counts[row as usize]);
+            if low.is_none() && seen > below {
+                low = Some(value);
+            }
+            if seen > below + 1 {
+                return low.unwrap_or(value) * (1.0 - part) + value * part;
+            }
+        }
+        low.unwrap_or_default()
+    }
+
+    /// The prior and the share of its variance that is explained.
+    fn prior(&self, labeled: &[u16], pool: &[u16]) -> (f64, f64) {
+        let c = self.plateau(labeled).clamp(1e-6, 1.0 - 1e-6);
+        let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        for (&probability, &count) in self.pool.iter().zip(pool) {
+            let (q, count) = (pool_posterior(c, probability), f64::from(count));
+            n += count;
+            sum += count * q;
+            squares += count * q * q;
+        }
+        let mean = sum / n;
+        let variance = (squares / n - mean * mean).max(0.0);
+        (mean, (variance / (mean * (1.0 - mean)).max(1e-9)).min(1.0))
+    }
+}
+
+impl Prepared for PreparedRates {
+    fn point(&self, counts: &Counts) -> Result<Vec<f64>> {
+        let pool = counts.at(self.classes.len());
+        let classes = self.classes.iter().enumerate();
+        let (mut priors, explained): (Vec<f64>, Vec<f64>) = classes
+            .map(|(index, class)| class.prior(counts.at(index), pool))
+            .unzip();
+        if self.rates == Rates::Shared && priors.len() > 1 {
+            let n_pool = counts.total(priors.len()) as f64;
+            let n_labeled: Vec<f64> = (0..priors.len())
+                .map(|class| counts.total(class) as f64)
+                .collect();
+            let rates: Vec<f64> = priors
+                .iter()
+                .zip(&n_labeled)
+                .map(|(prior, n)| n / (n + n_pool * prior.max(1e-3)))
+                .collect();
+            let shared = shared_rates(&rates, &explained);
+            for ((prior, rate), n) in priors.iter_mut().zip(shared).zip(&n_labeled) {
+                *prior = (n / n_pool * (1.0 - rate) / rate).min(1.0);
+            }
+        }
+        Ok(priors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mpu_data::Seed;
+
+    use super::*;
+    use crate::margins::Rows;
+    use crate::testing::{gaussian, separable};
+
+    const OWN: LabelingRate = LabelingRate { rates: Rates::Own };
+    const SHARED: LabelingRate = LabelingRate {
+        rates: Rates::Shared,
+    };
+
+    #[test]
+    fn by_hand() {
+        // Half of the class is labelled: c = 0.5. A row of the pool that is as probable is surely of the class.
+        assert!((pool_posterior(0.5, 0.5) - 1.0).abs() < 1e-15);
+        assert!((pool_posterior(0.5, 0.25) - 1.0 / 3.0).abs() < 1e-15);
+        assert!((pool_posterior(0.2, 0.5) - 1.0).abs() < 1e-15, "clipped");
+        assert!((pool_posterior(0.2, 1.0) - 1.0).abs() < 1e-15);
+        let log_odds = |p: f64| libm::log(p / (1.0 - p));
+        let rows = |p: &[f64]| Rows {
+            values: p.iter().copied().map(log_odds).collect(),
+            folds: vec![0; p.len()],
+        };
+        let margins =
+            Margins::new(vec![rows(&[0.5; 8])], rows(&[0.5, 0.5, 1e-9, 1e-9])).unwrap();
+        let found = OWN.estimate(&margins).unwrap()[0];
+        assert!((found - 0.5).abs() < 1e-6, "{found}");
+        // Quantiles of counted rows are those of the rows written out.
+        let class = Class {
+            labeled: vec![0.3, 0.1, 0.2],
+            order: vec![1, 2, 0],
+            pool: vec![],
+        };
+        // 0.1 0.1 0.2 0.3 0.3 0.3: place 0.85 · 5 = 4.25.
+        assert!((class.plateau(&[3, 2, 1]) - 0.3).abs() < 1e-15);
+        // 0.1 0.2 0.3: place 1.7.
+        assert!((class.plateau(&[1, 1, 1]) - 0.27).abs() < 1e-15);
+    }
+
+    #[test]
+    fn rates_are_drawn_to_the_largest_by_what_is_not_known() {
+        let rates = [0.5, 0.2];
+        let own = shared_rates(&rates, &[1.0, 1.0]);
+        assert!((own[1] - 0.2).abs() < 1e-12);
+        let none = shared_rates(&rates, &[1.0, 0.0]);
+        assert!((none[0] - 0.5).abs() < 1e-12 && (none[1] - 0.5).abs() < 1e-12);
+        // Half way in log odds, from 1 and 1/4 to 1/2.
+        let half = shared_rates(&rates, &[0.0, 0.5]);
+        assert!((half[1] - 1.0 / 3.0).abs() < 1e-12, "{half:?}");
+    }
+
+    #[test]
+    fn separable_classes_give_their_priors() {
+        for priors in [vec![0.3], vec![0.3, 0.2], vec![0.05, 0.6, 0.1]] {
+            let margins = separable(&priors, 200, 2000, Seed(1));
+            for estimator in [OWN, SHARED] {
+                let found = estimator.estimate(&margins).unwrap();
+                for (found, wanted) in found.iter().zip(&priors) {
+                    let error = (found - wanted).abs();
+                    assert!(error < 0.02, "{found} {wanted} by {}", estimator.kind());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_class_that_is_well_known_helps_one_that_is_not() {
+        // A quarter of both classes is labelled. The second lies within the negatives, the first apart from all.
+        let means = [8.0, 0.5, 0.0];
+        let margins = gaussian(&means, &[0.15, 0.15], 100, 2000, Seed(5));
+        let own = OWN.estimate(&margins).unwrap();
+        let shared = SHARED.estimate(&margins).unwrap();
+        assert!((shared[0] - 0.15).abs() < 0.02, "{shared:?}");
+        assert!(own[1] > 0.4, "hardly anything speaks against it: {own:?}");
+        assert!((shared[1] - 0.15).abs() < 0.1, "{shared:?}");
+    }
+}
