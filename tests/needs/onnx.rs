@@ -57,21 +57,21 @@ print(json.dumps({
     'checked': checked,
     'shapes': [o.shape for o in session.get_inputs() + session.get_outputs()],
     'metadata': session.get_modelmeta().custom_metadata_map,
-    'scores': outputs['scores'].astype('f8').ravel().tolist(),
+    'scores': outputs.get('scores', np.zeros(0)).astype('f8').ravel().tolist(),
     'probabilities': outputs.get('probabilities', np.zeros(0)).astype('f8').ravel().tolist(),
 }))
 ";
 
 #[derive(Deserialize)]
-struct Answer {
-    checked: bool,
-    shapes: Vec<(String, usize)>,
-    metadata: BTreeMap<String, String>,
+pub(crate) struct Answer {
+    pub(crate) checked: bool,
+    pub(crate) shapes: Vec<(String, usize)>,
+    pub(crate) metadata: BTreeMap<String, String>,
     scores: Vec<f64>,
-    probabilities: Vec<f64>,
+    pub(crate) probabilities: Vec<f64>,
 }
 
-fn ask(model: &[u8], rows: &[f32], inputs: usize) -> Answer {
+pub(crate) fn ask(model: &[u8], rows: &[f32], inputs: usize) -> Answer {
     let mut command = Command::new(python());
     command.args(["-c", SCRIPT]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -122,6 +122,16 @@ pub enum Error {
     )]
     NoneOutOfBag,
 
+    /// Bytes that are no forest.
+    #[error(
+        "the forest cannot be read: {what}\n\
+         hint: the file is damaged, or of another version; train the model again"
+    )]
+    Damaged {
+        /// What was wrong.
+        what: String,
+    },
+
     /// A tensor operation failed.
     #[error("{operation} failed")]
     Tensor {

@@ -11,6 +11,7 @@
 //! | [`Forest::fit`] | grows the trees, as [`ForestSpec`] says |
 //! | [`Forest::out_of_bag`] | answers for each training row by the trees that have not seen it |
 //! | [`Forest::probabilities`] | answers for new rows |
+//! | [`Forest::to_bytes`] | keeps it, and [`Forest::from_bytes`] reads it back |
 //!
 //! A tree splits a categorical column by an order of its categories. Each tree has its own: by how frequent one class,
 //! drawn for this tree and column, is among the tree's rows. A missing value goes to the side that the node has chosen.
@@ -46,6 +47,7 @@ mod predict;
 mod sample;
 mod spec;
 mod split;
+mod stored;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -58,14 +60,16 @@ use mpu_data::{Seed, Stream};
 use rayon::prelude::*;
 
 use self::grow::{Ground, Grower};
-use self::tree::{Ranking, Tree};
+use self::tree::Ranking;
 use crate::error::{Result, check_length, setting};
 
+pub(crate) use self::bins::Cut;
 pub use self::bins::{BinnedRows, Bins};
 pub use self::layout::{Column, Layout};
 pub use self::predict::OutOfBag;
 pub use self::spec::{Columns, ForestSpec, Sample, Splits};
 pub use self::targets::Targets;
+pub(crate) use self::tree::{LEAF, Tree};
 
 /// A grown forest.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,6 +159,16 @@ impl Forest {
     /// The bins of its columns.
     pub fn bins(&self) -> &Bins {
         &self.bins
+    }
+
+    /// The trees.
+    pub(crate) fn trees(&self) -> &[Tree] {
+        &self.trees
+    }
+
+    /// Where the ranks of categories stand.
+    pub(crate) fn ranking(&self) -> &Ranking {
+        &self.ranking
     }
 
     /// Nodes of all trees together, leaves included.

@@ -42,13 +42,22 @@ pub(super) enum Attribute<'a> {
     Int(u64),
     /// Several whole numbers.
     Ints(&'a [usize]),
+    /// Several floats.
+    Floats(&'a [f32]),
+    /// Several texts.
+    Texts(&'a [&'a str]),
 }
+
+/// The operators of classical models, and their version of the same year.
+const CLASSICAL: (&str, u64) = ("ai.onnx.ml", 2);
 
 /// Nodes in the order of computation, and the constants they read.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: Message,
     constants: Message,
+    /// Whether a node is of the classical operators.
+    classical: bool,
 }
 
 impl Graph {
@@ -60,27 +69,22 @@ impl Graph {
         output: &str,
         attributes: &[(&str, Attribute<'_>)],
     ) {
-        let mut node = Message::default();
-        for input in inputs {
-            node.text(1, input);
-        }
-        node.text(2, output).text(3, output).text(4, op);
-        for &(name, attribute) in attributes {
-            let mut message = Message::default();
-            message.text(1, name);
-            match attribute {
-                Attribute::Float(value) => message.float(2, value).int(20, 1),
-                Attribute::Int(value) => message.int(3, value).int(20, 2),
-                Attribute::Ints(values) => {
-                    for &value in values {
-                        message.int(8, value as u64);
-                    }
-                    message.int(20, 7)
-                }
-            };
-            node.message(5, &message);
-        }
+        let node = message(op, inputs, &[output], attributes);
         self.nodes.message(1, &node);
+    }
+
+    /// Adds a node of the classical operators, called as its first output is.
+    pub(super) fn classical(
+        &mut self,
+        op: &str,
+        inputs: &[&str],
+        outputs: &[&str],
+        attributes: &[(&str, Attribute<'_>)],
+    ) {
+        let mut node = message(op, inputs, outputs, attributes);
+        node.text(7, CLASSICAL.0);
+        self.nodes.message(1, &node);
+        self.classical = true;
     }
 
     /// Adds a constant in single precision.
@@ -142,6 +146,11 @@ impl Graph {
             .text(3, env!("CARGO_PKG_VERSION"))
             .message(7, &graph)
             .message(8, &opset);
+        if self.classical {
+            let mut opset = Message::default();
+            opset.text(1, CLASSICAL.0).int(2, CLASSICAL.1);
+            model.message(8, &opset);
+        }
         for (name, value) in metadata {
             let mut entry = Message::default();
             entry.text(1, name).text(2, value);
@@ -149,6 +158,51 @@ impl Graph {
         }
         model.into_bytes()
     }
+}
+
+/// A node, called as its first output is.
+fn message(
+    op: &str,
+    inputs: &[&str],
+    outputs: &[&str],
+    attributes: &[(&str, Attribute<'_>)],
+) -> Message {
+    let mut node = Message::default();
+    for input in inputs {
+        node.text(1, input);
+    }
+    for output in outputs {
+        node.text(2, output);
+    }
+    node.text(3, outputs.first().unwrap_or(&"")).text(4, op);
+    for &(name, attribute) in attributes {
+        let mut message = Message::default();
+        message.text(1, name);
+        match attribute {
+            Attribute::Float(value) => message.float(2, value).int(20, 1),
+            Attribute::Int(value) => message.int(3, value).int(20, 2),
+            Attribute::Ints(values) => {
+                for &value in values {
+                    message.int(8, value as u64);
+                }
+                message.int(20, 7)
+            }
+            Attribute::Floats(values) => {
+                for &value in values {
+                    message.float(7, value);
+                }
+                message.int(20, 6)
+            }
+            Attribute::Texts(values) => {
+                for value in values {
+                    message.text(9, value);
+                }
+                message.int(20, 8)
+            }
+        };
+        node.message(5, &message);
+    }
+    node
 }
 
 /// A named value of shape `[N, width]`.

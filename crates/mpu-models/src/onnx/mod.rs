@@ -1,6 +1,6 @@
-//! Trained networks as ONNX models, for ONNX Runtime and whatever else reads the format.
+//! Trained networks and forests as ONNX models, for ONNX Runtime and whatever else reads the format.
 //!
-//! The model is the network in evaluation mode. It takes `features`, rows `[N, inputs]` as the user
+//! A forest's model is described at [`forest_to_bytes`]. A network's is the network in evaluation mode. It takes `features`, rows `[N, inputs]` as the user
 //! has them, and gives `scores` `[N, k]`; `N` is open. Images are flat rows too, in the order
 //! channel, row, column. If asked to, it scales the features first ([`Affine`]), and gives
 //! `probabilities` `[N, k]` beside the scores ([`Calibration`]).
@@ -28,11 +28,13 @@
 //! ```
 
 mod body;
+mod forest;
 mod graph;
 mod wire;
 
 use std::collections::BTreeMap;
 
+pub use self::forest::forest_to_bytes;
 use self::graph::{Attribute, Element, Graph};
 use crate::error::{Error, Result, check_length};
 use crate::params::Params;
