@@ -1,4 +1,4 @@
-//! Tests that need something from outside: the benchmark files, ONNX Runtime, Chromium, Slurm, TensorBoard.
+//! Tests that need something from outside: the benchmark files, Python, ONNX Runtime, Chromium, Slurm, TensorBoard.
 //!
 //! Where it is missing a test is reported as ignored, with what it needs. `MPU_REQUIRE=all`, or a list such as
 //! `MPU_REQUIRE=data,onnx`, makes that a failure. Rust's own harness cannot ignore a test while it runs, so this
@@ -15,6 +15,7 @@ mod need;
 mod onnx;
 mod real;
 mod slurm;
+mod tables;
 
 // Shared with the tests of `tests/it`, of mpu-data, mpu-models and mpu-report.
 #[path = "../../crates/mpu-data/src/source/hub_parquet/made_up.rs"]
@@ -45,6 +46,7 @@ fn main() -> std::process::ExitCode {
         onnx::tests(),
         real::tests(),
         slurm::tests(),
+        tables::tests(),
     ];
     let arguments = libtest_mimic::Arguments::from_args();
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit_code()

@@ -16,6 +16,8 @@ pub(crate) enum Need {
     Dataset(DatasetId),
     /// The files of all benchmarks.
     Data,
+    /// A Python, without any package.
+    Python,
     /// A Python with ONNX Runtime and NumPy.
     Onnx,
     /// A browser that runs without a screen.
@@ -33,6 +35,7 @@ impl Need {
     fn slug(self) -> &'static str {
         match self {
             Self::Dataset(_) | Self::Data => "data",
+            Self::Python => "python",
             Self::Onnx => "onnx",
             Self::Chromium => "chromium",
             Self::Slurm => "slurm",
@@ -45,6 +48,7 @@ impl Need {
         match self {
             Self::Dataset(id) => format!("needs the files of {id} (set MPU_DATA_DIR)"),
             Self::Data => "needs the benchmark files (set MPU_DATA_DIR)".to_owned(),
+            Self::Python => "needs python3 (MPU_PYTHON names another one)".to_owned(),
             Self::Onnx => {
                 "needs the Python packages onnxruntime and numpy (MPU_PYTHON names another Python)"
                     .to_owned()
@@ -67,6 +71,7 @@ impl Need {
             Self::Data => DatasetId::ALL
                 .into_iter()
                 .all(|id| Self::Dataset(id).is_here()),
+            Self::Python => python_has("json"),
             Self::Onnx => *ONNX.get_or_init(|| python_has("onnxruntime, numpy")),
             Self::Chromium => browser().is_some(),
             Self::Slurm => daemons().is_some(),

@@ -56,6 +56,8 @@ enum Bench {
     Prior(bench::prior::Prior),
     /// Estimate the priors of benchmarks by every estimator: how far from the truth.
     PriorError(bench::prior_error::PriorError),
+    /// Learn from real tables: our default beside scikit-learn and pulearn.
+    Tables(bench::tables::Tables),
 }
 
 fn main() -> ExitCode {
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
                 Bench::Build(build) => bench::build::run(&root, &build),
                 Bench::Prior(prior) => bench::prior::run(&root, &prior),
                 Bench::PriorError(error) => bench::prior_error::run(&root, &error),
+                Bench::Tables(tables) => bench::tables::run(&root, &tables),
             })
             .map(|()| ExitCode::SUCCESS),
     };

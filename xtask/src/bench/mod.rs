@@ -6,6 +6,7 @@ mod page;
 pub(crate) mod predict;
 pub(crate) mod prior;
 pub(crate) mod prior_error;
+pub(crate) mod tables;
 pub(crate) mod train;
 
 use std::path::{Path, PathBuf};

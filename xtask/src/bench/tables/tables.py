@@ -3,7 +3,7 @@
     python tables.py make --table NAME --share S --seed K --out DIR
 
 writes train.csv (column `class`, blank where unlabelled), test.csv (all true classes) and truth.csv (the true class
-of every row of train.csv). `run` measures; `cargo xtask bench tables` calls it.
+of every row of train.csv). `run` measures and prints the page; `cargo xtask bench tables` calls it.
 
 A seeded permutation sets 30 % of the rows aside for the test. Of the training rows of each observed class a share is
 labelled at random, at least 6; everything else is the pool. Smaller shares are parts of larger ones.
@@ -16,6 +16,8 @@ import os
 from pathlib import Path
 
 import numpy as np
+
+from page import Page, latest
 
 TEST_SHARE = 0.3
 LEAST_LABELLED = 6
@@ -105,6 +107,14 @@ class Table:
             rows = draw(2, place).permutation(np.flatnonzero(self.y[self.train] == label))
             self.labelled[rows[: max(LEAST_LABELLED, round(share * len(rows)))]] = True
 
+    def truth(self, rows):
+        """Class numbers: observed classes from 0, everything else is the last."""
+        return np.select([self.y[rows] == label for label in self.observed], range(len(self.observed)), len(self.observed))
+
+    def seen(self):
+        """What a learner may see of the training rows: the pool has the last class number."""
+        return np.where(self.labelled, self.truth(self.train), len(self.observed))
+
     def priors(self):
         """The true share of each observed class in the pool."""
         pool = self.y[self.train][~self.labelled]
@@ -131,7 +141,24 @@ def main():
     make.add_argument("--share", type=float, required=True)
     make.add_argument("--seed", type=int, required=True)
     make.add_argument("--out", required=True)
+    many = commands.add_parser("run", help="measure our program and its peers; finished runs are kept")
+    many.add_argument("--program", required=True)
+    many.add_argument("--set", choices=SETS, required=True)
+    many.add_argument("--tables", nargs="*", default=[])
+    many.add_argument("--shares", nargs="+", type=float, required=True)
+    many.add_argument("--seeds", nargs="+", type=int, required=True)
+    many.add_argument("--machine", default="this machine", help="what the page says of the machine")
+    many.add_argument("--out", type=Path, required=True, help="the file of finished runs; the page is printed")
     args = parser.parse_args()
+    if args.command == "run":
+        # Threads of scikit-learn's boosting wait actively otherwise, which is very slow on a busy machine.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        from measure import run
+
+        tables = args.tables or SETS[args.set]
+        run(args.program, tables, args.shares, args.seeds, args.out)
+        print(Page(latest(args.out.read_text()), tables, args.shares, args.seeds).text(args.machine), end="")
+        return
     try:
         Table(args.table, args.share, args.seed).write(args.out)
     except Absent as absent:
