@@ -163,7 +163,7 @@ impl Worker<'_> {
         let engine = self.engine;
         let prepared = Prepared::of(config, self.data(config)?, &mut Stop(engine.interrupted))?;
         let threads = Threads::new(engine.threads);
-        let trained = Trained::by(config, threads, |lr| {
+        let trained = Trained::by(config, &prepared, threads, |lr| {
             let mut keeper = Keeper::new(engine, run, lr);
             let resume = mpu::read_state(&keeper.path)?;
             let outcome = prepared.train(config, lr, threads, resume, &mut keeper)?;

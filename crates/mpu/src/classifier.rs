@@ -11,6 +11,7 @@ use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
 use mpu_eval::training_range::MARGIN;
 use mpu_eval::{Anchor, Calibration, Decision};
 use mpu_models::Params;
+use mpu_models::forest::Forest;
 use mpu_report::Record;
 use mpu_train::{EpochMetrics, Predictor};
 use rayon::prelude::*;
@@ -18,12 +19,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::RunConfig;
+use crate::ensemble::{Choice, Kind, mean};
 use crate::error::{Context as _, Result, bail, ensure};
 use crate::fit::Trained;
 use crate::folder::{HeldOutScores, ModelCard, RunFolder};
 use crate::params::ClassifierParams;
 use crate::predictions::{Place, Predictions, Rule};
-use crate::prepared::Prepared;
+use crate::prepared::{Grown, Prepared};
+use crate::scorer::Scorer;
 
 /// What the class that is none of the observed ones is called; the first that no observed class has.
 const UNKNOWN: [&str; 3] = [crate::costs::UNKNOWN, "negative", "none of these"];
@@ -36,7 +39,7 @@ const UNKNOWN: [&str; 3] = [crate::costs::UNKNOWN, "negative", "none of these"];
 #[derive(Debug, Clone)]
 pub struct Classifier {
     card: ModelCard,
-    predictor: Arc<Predictor>,
+    scorer: Arc<Scorer>,
     /// The card's, or the plain softmax.
     calibration: Calibration,
     /// The observed classes, then what is none of them.
@@ -63,32 +66,26 @@ impl Classifier {
     where
         D: Clone + Default + Serialize + DeserializeOwned,
     {
-        let outcome = &trained.outcome;
         let _span = tracing::info_span!("calibrate").entered();
-        let predictor = Predictor::new(outcome.params().clone())?;
-        let held_out = match prepared.problem.validation() {
-            None => None,
-            Some(held) => Some(HeldOutScores {
-                labels: held.labels.clone(),
-                scores: parallel(&predictor, held.features.values())?,
-            }),
-        };
+        let (scorer, choice, held_out) = chosen(prepared, trained)?;
         let calibration = held_out.as_ref().map(|held| {
             let anchor = Anchor::default();
             Calibration::fit(&prepared.priors, &held.labels, &held.scores, anchor)
                 .context("fitting probabilities to the held-out rows")
         });
-        let card = ModelCard::new(config, prepared, calibration.transpose()?);
-        let mut model = Self::of(card, predictor, "the model")?;
+        let card = ModelCard::new(config, prepared, &scorer, choice, calibration.transpose()?);
+        let mut model = Self::of(card, scorer, "the model")?;
         model.held_out = held_out;
         model.config = config.to_toml()?;
-        model.history.clone_from(&outcome.state.history);
+        if let Some(outcome) = &trained.outcome {
+            model.history.clone_from(&outcome.state.history);
+        }
         model.record = Some(trained.record(config, prepared)?);
         Ok(model)
     }
 
     /// Puts the parts together, if they fit.
-    fn of(card: ModelCard, predictor: Predictor, place: &str) -> Result<Self> {
+    fn of(card: ModelCard, scorer: Scorer, place: &str) -> Result<Self> {
         let k = card.priors.classes().get();
         let calibration = match &card.calibration {
             Some(calibration) => calibration.clone(),
@@ -96,16 +93,16 @@ impl Classifier {
         };
         let width = card.shape.len();
         let widths = [
-            (card.model.inputs(), width, "inputs"),
             (card.scaler.width(), width, "columns to scale"),
-            (card.model.outputs(), k, "outputs"),
             (card.class_names.len(), k, "class names"),
             (calibration.n_classes(), k, "calibrated classes"),
         ];
         let schema = card.schema.iter().map(|s| (s.width(), width, "features"));
         let ranges = card.range.iter().map(|r| (r.low().len(), width, "ranges"));
         let costs = card.costs.iter().map(|c| (c.n_classes(), k, "cost rows"));
-        let others = schema.chain(ranges).chain(costs);
+        let scored = scorer.widths().into_iter();
+        let scored = scored.flat_map(|(i, o)| [(i, width, "inputs"), (o, k, "outputs")]);
+        let others = schema.chain(ranges).chain(costs).chain(scored);
         for (found, needed, what) in widths.into_iter().chain(others) {
             ensure!(
                 found == needed,
@@ -119,7 +116,7 @@ impl Classifier {
         names.push(unknown.to_owned());
         Ok(Self {
             card,
-            predictor: Arc::new(predictor),
+            scorer: Arc::new(scorer),
             calibration,
             names,
             held_out: None,
@@ -133,9 +130,9 @@ impl Classifier {
     /// Reads the classifier of a run's folder.
     pub fn load(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = RunFolder::open(folder.as_ref())?;
-        let (card, params) = folder.model()?;
+        let (card, scorer) = folder.model()?;
         let place = folder.file("model.json").display().to_string();
-        let mut model = Self::of(card, Predictor::new(params)?, &place)?;
+        let mut model = Self::of(card, scorer, &place)?;
         model.held_out = folder.held_out(&model.card.class_names)?;
         model.config = folder.config()?;
         model.history = folder.history()?;
@@ -155,7 +152,7 @@ impl Classifier {
             folder.write_held_out(held, &self.card.class_names)?;
         }
         folder.write_metrics(&self.history)?;
-        folder.write_model(self.weights(), &self.card)?;
+        folder.write_model(&self.scorer, &self.card)?;
         match &self.record {
             Some(record) => folder.write_record(record),
             None => Ok(()),
@@ -167,9 +164,14 @@ impl Classifier {
         &self.card
     }
 
-    /// The weights of the network.
-    pub fn weights(&self) -> &Params {
-        self.predictor.params()
+    /// The weights of the network, if it has one.
+    pub fn weights(&self) -> Option<&Params> {
+        self.scorer.network()
+    }
+
+    /// The forest, if it has one.
+    pub fn forest(&self) -> Option<&Forest> {
+        self.scorer.forest()
     }
 
     /// The record of the run that trained it; none if its folder has none.
@@ -304,15 +306,27 @@ impl Classifier {
     /// The scores of rows, not scaled yet: `k` a row.
     pub fn scores(&self, rows: &Features) -> Result<Vec<f32>> {
         self.check_shape(rows)?;
-        let mut scaled = rows.clone();
-        self.card.scaler.apply(&mut scaled)?;
-        self.scaled_scores(&scaled)
+        let parts: Vec<Vec<f32>> = rows
+            .values()
+            .par_chunks(self.part_rows() * self.card.shape.len())
+            .map(|rows| self.scores_here(rows))
+            .collect::<Result<_>>()?;
+        Ok(parts.concat())
     }
 
-    /// The scores of rows that are scaled already.
+    /// The scores of rows that are scaled already; only a network can give them.
     pub fn scaled_scores(&self, rows: &Features) -> Result<Vec<f32>> {
         self.check_shape(rows)?;
-        parallel(&self.predictor, rows.values())
+        let predictor = self.scorer.predictor();
+        let predictor = predictor.context("a forest takes rows as they are, not scaled ones")?;
+        parallel(predictor, rows.values())
+    }
+
+    /// The scores of rows, not scaled yet, on this thread.
+    fn scores_here(&self, rows: &[f32]) -> Result<Vec<f32>> {
+        let features = Features::new(rows.to_vec(), self.card.shape)?;
+        let schema = self.card.schema.as_ref();
+        self.scorer.scores(schema, &self.card.scaler, &features)
     }
 
     fn check_shape(&self, rows: &Features) -> Result<()> {
@@ -325,14 +339,12 @@ impl Classifier {
 
     /// Rows of a part that one thread works on at a time.
     pub fn part_rows(&self) -> usize {
-        4 * self.predictor.batch_rows()
+        4 * self.scorer.batch_rows()
     }
 
     /// The scores of some encoded rows, not scaled yet, on this thread.
     pub fn part_scores(&self, rows: &[f32], place: &Place<'_>) -> Result<Vec<f32>> {
-        let mut features = Features::new(rows.to_vec(), self.card.shape)?;
-        self.card.scaler.apply(&mut features)?;
-        let scores = self.predictor.scores(features.values())?;
+        let scores = self.scores_here(rows)?;
         if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
             let (row, width) = (at / self.names.len(), self.card.shape.len());
             let outside = self.outside(&rows[row * width..][..width])?;
@@ -421,6 +433,62 @@ impl Classifier {
 /// Probabilities as they are written and decided on: `f32`.
 fn written(exact: &[f64]) -> Vec<f64> {
     exact.iter().map(|&p| f64::from(p as f32)).collect()
+}
+
+/// What scores rows, how it was chosen, and its scores of rows that it has not seen.
+fn chosen(
+    prepared: &Prepared,
+    trained: &Trained,
+) -> Result<(Scorer, Option<Choice>, Option<HeldOutScores>)> {
+    let network = match &trained.outcome {
+        None => None,
+        Some(outcome) => {
+            let predictor = Predictor::new(outcome.params().clone())?;
+            let held = match prepared.problem.validation() {
+                None => None,
+                Some(held) => Some(HeldOutScores {
+                    labels: held.labels.clone(),
+                    scores: parallel(&predictor, held.features.values())?,
+                }),
+            };
+            Some((outcome.params().clone(), held))
+        }
+    };
+    let Some(Grown { student, held }) = &prepared.grown else {
+        let (params, held) = network.context("neither a network nor a forest was trained")?;
+        return Ok((Scorer::new(Some(params), None)?, None, held));
+    };
+    let forest = Some(student.forest.clone());
+    let grown = HeldOutScores {
+        labels: student.labels.clone(),
+        scores: student.scores.clone(),
+    };
+    let Some((params, Some(scored))) = network else {
+        return Ok((Scorer::new(None, forest)?, None, Some(grown)));
+    };
+    let k = prepared.priors.classes().get();
+    let held = held.iter().map(|row| &student.scores[row * k..][..k]);
+    let seen_by_forest = held.collect::<Vec<_>>().concat();
+    let labels = scored.labels;
+    let choice = Choice::new(&prepared.priors, &labels, &seen_by_forest, &scored.scores)?;
+    let (scorer, held) = match choice.kind {
+        Kind::Forest => (Scorer::new(None, forest)?, grown),
+        Kind::Network => (
+            Scorer::new(Some(params), None)?,
+            HeldOutScores {
+                labels,
+                scores: scored.scores,
+            },
+        ),
+        Kind::Both => (
+            Scorer::new(Some(params), forest)?,
+            HeldOutScores {
+                labels,
+                scores: mean(&seen_by_forest, &scored.scores, k),
+            },
+        ),
+    };
+    Ok((scorer, Some(choice), Some(held)))
 }
 
 /// Scores of scaled rows on all threads; the same bits whatever their number.

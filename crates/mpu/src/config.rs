@@ -104,6 +104,17 @@ pub enum ModelConfig {
         /// The widths, from the input on.
         hidden: Vec<usize>,
     },
+    /// A forest, a perceptron with these hidden widths, or both: whichever explains held-out rows best. For tables.
+    Auto {
+        /// The widths, from the input on.
+        hidden: Vec<usize>,
+    },
+    /// A forest. For tables.
+    Forest {
+        /// Trees; as many as suit the rows if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trees: Option<usize>,
+    },
     /// A residual network of depth 6n+2.
     #[serde(rename = "resnet")]
     ResNet {
@@ -225,7 +236,10 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
                 "model.kind is resnet, but rows are vectors of {} numbers\nhint: use kind = \"mlp\"",
                 shape.len()
             ),
-            (Some(ModelConfig::Mlp { hidden }), _) => {
+            (Some(ModelConfig::Forest { .. }), _) => bail!(
+                "model.kind is forest, but a network is needed here\nhint: forests are for tables: `mpu-cli train --data FILE`"
+            ),
+            (Some(ModelConfig::Mlp { hidden } | ModelConfig::Auto { hidden }), _) => {
                 let (inputs, hidden) = (shape.len(), hidden.clone());
                 ModelSpec::Mlp(MlpSpec {
                     inputs,

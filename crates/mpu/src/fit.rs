@@ -16,8 +16,8 @@ use crate::prepared::{Prepared, Watcher};
 /// A finished run, or the chosen one of a sweep.
 #[derive(Debug, Clone)]
 pub struct Trained {
-    /// How it ended.
-    pub outcome: Outcome,
+    /// How the network's training ended; none if only a forest was grown.
+    pub outcome: Option<Outcome>,
     /// Its learning rate.
     pub lr: f64,
     /// Every rate of a sweep with the figures it was chosen by.
@@ -30,13 +30,23 @@ pub struct Trained {
 
 impl Trained {
     /// Trains a run, or one for each rate of its sweep, by `train`, which gets the rate. None if that gives none:
-    /// it was stopped.
+    /// it was stopped. Nothing is trained if there is no network to train.
     pub fn by<D>(
         config: &RunConfig<D>,
+        prepared: &Prepared,
         threads: Threads,
         mut train: impl FnMut(f64) -> Result<Option<Outcome>>,
     ) -> Result<Option<Self>> {
         let started = Instant::now();
+        if prepared.model.is_none() {
+            return Ok(Some(Self {
+                outcome: None,
+                lr: config.train.lr,
+                rates: Vec::new(),
+                threads,
+                seconds: 0.0,
+            }));
+        }
         let rates = match &config.sweep {
             None => vec![config.train.lr],
             Some(sweep) => sweep.lrs.clone(),
@@ -53,7 +63,7 @@ impl Trained {
             Some(sweep) => chosen(sweep, &outcomes)?,
         };
         Ok(Some(Self {
-            outcome: outcomes.swap_remove(best),
+            outcome: Some(outcomes.swap_remove(best)),
             lr: rates[best],
             rates: results,
             threads,
@@ -80,7 +90,7 @@ pub(crate) fn in_memory<D, O: Watcher>(
     observer: &mut O,
 ) -> Result<Trained> {
     let (mut resume, mut epoch) = (resume, 0);
-    let trained = Trained::by(config, threads, |lr| {
+    let trained = Trained::by(config, prepared, threads, |lr| {
         let state = resume.take();
         let outcome = prepared.train(config, lr, threads, state, observer)?;
         if outcome.finished {

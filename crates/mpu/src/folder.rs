@@ -6,7 +6,8 @@ use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{CostMatrix, MpuLabel, Priors, Scaler, Shape};
 use mpu_eval::{Calibration, TrainingRange};
 use mpu_loss::Loss;
-use mpu_models::{ModelSpec, Params};
+use mpu_models::ModelSpec;
+use mpu_models::forest::{Forest, ForestSpec};
 use mpu_prior::PriorReport;
 use mpu_report::Record;
 use mpu_report::store::{read_record, write_record};
@@ -14,12 +15,20 @@ use mpu_train::{EpochMetrics, Method, State, model_from_bytes, model_to_bytes};
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
+use crate::ensemble::Choice;
 use crate::error::{Context as _, Error, Result, ensure};
 use crate::files;
 use crate::prepared::Prepared;
+use crate::scorer::Scorer;
 
 /// The version of `model.json`.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The file of the network's weights.
+const NETWORK: &str = "model.safetensors";
+
+/// The file of the forest.
+const FOREST: &str = "forest.safetensors";
 
 /// The file of the record.
 const RECORD: &str = "record.json";
@@ -31,8 +40,15 @@ pub struct ModelCard {
     pub version: u32,
     /// The version of the program that trained it.
     pub mpu_version: String,
-    /// The architecture.
-    pub model: ModelSpec,
+    /// The network, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelSpec>,
+    /// The forest, if it has one: what it was grown by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forest: Option<ForestSpec>,
+    /// How it was chosen between them, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
     /// The shape of a row.
     pub shape: Shape,
     /// How rows are scaled.
@@ -73,13 +89,17 @@ impl ModelCard {
     pub(crate) fn new<D>(
         config: &RunConfig<D>,
         prepared: &Prepared,
+        scorer: &Scorer,
+        choice: Option<Choice>,
         calibration: Option<Calibration>,
     ) -> Self {
         let facts = &prepared.facts;
         Self {
             version: VERSION,
             mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
-            model: prepared.model.clone(),
+            model: scorer.network().map(|params| params.spec().clone()),
+            forest: scorer.forest().map(|forest| *forest.spec()),
+            choice,
             shape: prepared.problem.train().features.shape(),
             scaler: prepared.scaler.clone(),
             class_names: facts.class_names.clone(),
@@ -110,7 +130,7 @@ pub struct HeldOutScores {
 
 impl ModelCard {
     /// Reads the card and the weights of a finished run.
-    fn read(folder: &RunFolder) -> Result<(Self, Params)> {
+    fn read(folder: &RunFolder) -> Result<(Self, Scorer)> {
         let path = folder.path().display();
         let file = folder.file("model.json");
         ensure!(
@@ -127,14 +147,29 @@ impl ModelCard {
             found.version
         );
         let card: Self = serde_json::from_slice(&bytes).with_context(damaged)?;
-        let weights = folder.file("model.safetensors");
-        let params = model_from_bytes(&card.model, &files::read(&weights)?).map_err(|error| {
+        let damaged = |file: PathBuf, error: &dyn std::fmt::Display| {
             Error::Refused(format!(
                 "{} is damaged or of another model: {error}\nhint: train again, or copy the whole folder of the run",
-                weights.display()
+                file.display()
             ))
-        })?;
-        Ok((card, params))
+        };
+        let network = match &card.model {
+            None => None,
+            Some(spec) => {
+                let file = folder.file(NETWORK);
+                let params = model_from_bytes(spec, &files::read(&file)?);
+                Some(params.map_err(|error| damaged(file, &error))?)
+            }
+        };
+        let forest = match &card.forest {
+            None => None,
+            Some(_) => {
+                let file = folder.file(FOREST);
+                let forest = Forest::from_bytes(&files::read(&file)?);
+                Some(forest.map_err(|error| damaged(file, &error))?)
+            }
+        };
+        Ok((card, Scorer::new(network, forest)?))
     }
 }
 
@@ -212,9 +247,13 @@ impl RunFolder {
     }
 
     /// Writes the model.
-    pub(crate) fn write_model(&self, params: &Params, card: &ModelCard) -> Result<()> {
-        let bytes = model_to_bytes(params)?;
-        files::write_atomic(&self.file("model.safetensors"), &bytes)?;
+    pub(crate) fn write_model(&self, scorer: &Scorer, card: &ModelCard) -> Result<()> {
+        if let Some(params) = scorer.network() {
+            files::write_atomic(&self.file(NETWORK), &model_to_bytes(params)?)?;
+        }
+        if let Some(forest) = scorer.forest() {
+            files::write_atomic(&self.file(FOREST), &forest.to_bytes()?)?;
+        }
         let card = serde_json::to_vec_pretty(card).context("writing model.json")?;
         files::write_atomic(&self.file("model.json"), &card)
     }
@@ -309,7 +348,7 @@ impl RunFolder {
     }
 
     /// The model of a finished run.
-    pub(crate) fn model(&self) -> Result<(ModelCard, Params)> {
+    pub(crate) fn model(&self) -> Result<(ModelCard, Scorer)> {
         ModelCard::read(self)
     }
 

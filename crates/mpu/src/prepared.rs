@@ -12,6 +12,7 @@ use mpu_prior::PriorReport;
 use mpu_train::{Observer, Outcome, Problem, Run, RunError, State};
 
 use crate::config::{Auto, RunConfig};
+use crate::ensemble::Student;
 use crate::error::{Context as _, Error, Result};
 use crate::prior_estimate::estimate_priors;
 
@@ -42,10 +43,20 @@ pub struct Prepared {
     pub true_priors: Option<Priors>,
     /// What mistakes cost, if they are not all alike.
     pub costs: Option<CostMatrix>,
-    /// The architecture.
-    pub model: ModelSpec,
+    /// The network, if one is trained.
+    pub model: Option<ModelSpec>,
+    /// The forest, if one is grown.
+    pub grown: Option<Grown>,
     /// What is said of the data.
     pub facts: DataFacts,
+}
+
+/// A forest that is grown from all rows, before a network is trained on those that are not held out.
+pub struct Grown {
+    /// The forest.
+    pub student: Student,
+    /// The rows, among all, that no network sees.
+    pub held: Vec<usize>,
 }
 
 /// What is said of the data in records and model cards.
@@ -114,7 +125,8 @@ impl Prepared {
             None => shifted(&split.priors, config.data.prior_shift.as_deref())?,
         };
         Ok(Self {
-            model: config.model_spec()?,
+            model: Some(config.model_spec()?),
+            grown: None,
             costs: config.cost_matrix(&names)?,
             true_priors: Some(split.priors.clone()),
             facts: DataFacts {
@@ -135,12 +147,12 @@ impl Prepared {
         })
     }
 
-    /// The run of a configuration at one learning rate.
-    pub fn run<D>(&self, config: &RunConfig<D>, lr: f64, threads: Threads) -> Run {
+    /// The run of a configuration at one learning rate; none if no network is trained.
+    pub fn run<D>(&self, config: &RunConfig<D>, lr: f64, threads: Threads) -> Option<Run> {
         let mut settings = config.train.clone();
         settings.lr = lr;
-        Run {
-            model: self.model.clone(),
+        Some(Run {
+            model: self.model.clone()?,
             method: config.method,
             loss: config.loss,
             placement: config.placement,
@@ -150,10 +162,10 @@ impl Prepared {
             seed: Seed(config.seed),
             device: config.device,
             threads,
-        }
+        })
     }
 
-    /// Trains at one learning rate, from a state that was kept if there is one.
+    /// Trains the network at one learning rate, from a state that was kept if there is one.
     pub fn train<D>(
         &self,
         config: &RunConfig<D>,
@@ -164,6 +176,7 @@ impl Prepared {
     ) -> Result<Outcome> {
         let _span = tracing::info_span!("train", lr).entered();
         self.run(config, lr, threads)
+            .context("no network is to be trained")?
             .train(&self.problem, resume, observer)
             .map_err(|error| match error {
                 RunError::Run(error) => error.into(),

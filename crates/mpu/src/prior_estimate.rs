@@ -20,9 +20,17 @@ pub fn estimate_priors(
 ) -> Result<PriorReport> {
     let _span = tracing::info_span!("prior").entered();
     let margins = detector_margins(sample, classes, seed, observer)?;
+    estimate_from(&margins, EstimatorKind::default(), seed)
+}
+
+/// The estimate of an estimator from margins, with its intervals.
+pub(crate) fn estimate_from(
+    margins: &Margins,
+    kind: EstimatorKind,
+    seed: Seed,
+) -> Result<PriorReport> {
     let options = EstimateOptions::default();
-    let estimator = EstimatorKind::default().build();
-    mpu_prior::estimate(&margins, estimator.as_ref(), &options, seed)
+    mpu_prior::estimate(margins, kind.build().as_ref(), &options, seed)
         .context("estimating the class priors")
 }
 

@@ -8,7 +8,7 @@ use mpu_eval::shift::{self, reweighted};
 use mpu_eval::{Calibration, Confusion, Decision, top_classes};
 use mpu_report::{Curves, Heat, Record, RunKey, Scores};
 use mpu_risk::bounds::loss_gap;
-use mpu_train::{EpochMetrics, Judged, Method, model_to_bytes};
+use mpu_train::{EpochMetrics, Judged, Method, Outcome, model_to_bytes};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -38,11 +38,12 @@ impl Trained {
         D: Clone + Default + Serialize + DeserializeOwned,
     {
         let (facts, priors) = (&prepared.facts, &prepared.priors);
-        let history = &self.outcome.state.history;
-        let reported = self.outcome.reported().context("no epoch was trained")?;
+        let outcome = self.outcome.as_ref();
+        let history = outcome.map_or(&[][..], |outcome| &outcome.state.history);
+        let reported = outcome.and_then(Outcome::reported);
         let true_priors = prepared.true_priors.as_ref();
         let (mut scores, mut heat) = (None, None);
-        if let Some(test) = prepared.problem.test() {
+        if let (Some(test), Some(reported)) = (prepared.problem.test(), reported) {
             let found = self.scores(config, prepared, &test.features)?;
             scores = measured(reported, history, config.method, priors, test, &found)?;
             heat = Some(answers_by_class(priors, test, &found)?);
@@ -76,14 +77,19 @@ impl Trained {
             seconds: round(self.seconds),
             data_mark: facts.mark.clone(),
             split_digest: facts.split_digest.clone(),
-            model_sha256: sha256(&model_to_bytes(self.outcome.params())?),
+            model_sha256: match outcome {
+                Some(outcome) => sha256(&model_to_bytes(outcome.params())?),
+                None => String::new(),
+            },
             scores,
             priors: true_priors.map_or_else(Vec::new, |p| p.as_slice().to_vec()),
             told_priors: match true_priors {
                 Some(known) if known == priors => Vec::new(),
                 _ => priors.as_slice().to_vec(),
             },
-            kept_epoch: Some(reported.epoch).filter(|_| Some(reported.epoch) != last_epoch),
+            kept_epoch: reported
+                .map(|reported| reported.epoch)
+                .filter(|&epoch| Some(epoch) != last_epoch),
             rates: self.rates.clone(),
             prior_gaps: self.prior_gaps(config, prepared)?,
             curves: Some(Curves {
@@ -104,11 +110,16 @@ impl Trained {
         rows: &Features,
     ) -> Result<Vec<f32>> {
         let run = prepared.run(config, self.lr, self.threads);
-        Ok(run.predict(self.outcome.params(), rows.values())?)
+        let trained = run.zip(self.outcome.as_ref());
+        let (run, outcome) = trained.context("no network was trained")?;
+        Ok(run.predict(outcome.params(), rows.values())?)
     }
 
     /// `b_i` of the observed classes, from the scores of their labelled training rows.
     fn prior_gaps<D>(&self, config: &RunConfig<D>, prepared: &Prepared) -> Result<Vec<f64>> {
+        if self.outcome.is_none() {
+            return Ok(Vec::new());
+        }
         let classes = prepared.problem.classes();
         let train = prepared.problem.train();
         let rows: Vec<usize> = (0..train.labels.len())

@@ -10,22 +10,30 @@ use mpu_data::table::{
     EncodeOptions, InputFormat, LabelConvention, Missing, MpuTable, Positives, TableInput,
     TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
-use mpu_data::{Features, Priors, Scaling, Seed, Shape, Stream};
+use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
+use mpu_models::forest::ForestSpec;
+use mpu_prior::{EstimatorKind, Margins};
 use mpu_report::Record;
 use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Auto, ModelConfig, RunConfig, overridden, read_table as read_config};
 use crate::error::{Context as _, Result, bail, ensure};
-use crate::prepared::{DataFacts, NEGATIVE, Prepared, Watcher};
-use crate::prior_estimate::estimate_priors;
+use crate::ensemble::{Student, Teacher, spec_for};
+use crate::prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher};
+use crate::prior_estimate::{detector_margins, estimate_from, estimate_priors};
 
 /// The configuration of a run on the user's own rows.
 pub type TableConfig = RunConfig<TableData>;
 
 /// The fewest labelled rows of a class: some train, some are held out, some are scored out of fold.
 const FEWEST: usize = 6;
+
+/// The most rows that a network is trained on where a forest sees all of them.
+const NETWORK_ROWS: usize = 32_768;
+/// As many labelled rows of a class are kept for it at the least.
+const NETWORK_LABELED: usize = 1000;
 
 /// Steps of an epoch at the least.
 pub const MIN_STEPS: usize = 5;
@@ -56,7 +64,8 @@ pub struct TableData {
     /// Columns that are categories even if they look like numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categorical: Vec<String>,
-    /// What to do with missing values; unlike in the library, they are filled in unless told otherwise.
+    /// What to do with missing values; unlike in the library, they are kept for forests and filled in for networks
+    /// unless told otherwise.
     pub missing: Missing,
     /// How unlabelled rows are marked; found out if not given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -107,7 +116,7 @@ impl Default for TableData {
             id_column: None,
             exclude: Vec::new(),
             categorical: Vec::new(),
-            missing: Missing::Median,
+            missing: Missing::Keep,
             unlabeled_marker: Vec::new(),
             unlabeled: None,
             positives: None,
@@ -292,33 +301,62 @@ impl<'a> TableRows<'a> {
         let classes = table.classes()?;
         let names = self.class_names();
         let costs = config.cost_matrix(&names)?;
-        let (train, held) = self.draw()?;
+        let (mut train, held) = self.draw()?;
+        let seed = Seed(config.seed);
+        let teacher = match &config.model {
+            Some(ModelConfig::Auto { .. } | ModelConfig::Forest { .. }) => {
+                train = self.fewer(train)?;
+                Some(self.teacher(observer)?)
+            }
+            _ => None,
+        };
+        let filled = |rows: &[usize]| -> Features {
+            let mut selected = table.features.select(rows);
+            table.schema.fill(selected.values_mut());
+            selected
+        };
+        let mut features = filled(&train);
+        let range = TrainingRange::new(&features)?;
         let scaling = config.data.scaling.unwrap_or_default();
-        let scaler = scaling.fit(&table.features, &train)?;
-        let take = |features: &Features, rows: &[usize]| -> Result<Features> {
-            let mut selected = features.select(rows);
-            scaler.apply(&mut selected)?;
-            Ok(selected)
+        let all: Vec<usize> = (0..train.len()).collect();
+        let scaler = scaling.fit(&features, &all)?;
+        scaler.apply(&mut features)?;
+        let labels = |rows: &[usize]| rows.iter().map(|&row| table.labels[row]).collect();
+        let train_sample = Sample {
+            features,
+            labels: labels(&train),
         };
-        let sample = |rows: &[usize]| -> Result<Sample> {
-            let labels = rows.iter().map(|&row| table.labels[row]).collect();
-            let features = take(&table.features, rows)?;
-            Ok(Sample { features, labels })
-        };
-        let train_sample = sample(&train)?;
-        let (priors, estimated) = match &config.data.priors {
-            TablePriors::Given(given) => (self.given_priors(given)?, None),
-            TablePriors::Estimated(Auto::Auto) => {
-                let report = estimate_priors(&train_sample, classes, Seed(config.seed), observer)?;
+        let (priors, estimated) = match (&config.data.priors, &teacher) {
+            (TablePriors::Given(given), _) => (self.given_priors(given)?, None),
+            (TablePriors::Estimated(Auto::Auto), teacher) => {
+                let report = match teacher {
+                    Some(teacher) => estimate_from(&teacher.margins()?, self.estimator(), seed)?,
+                    None => estimate_priors(&train_sample, classes, seed, observer)?,
+                };
                 (report.priors()?, Some(report))
             }
         };
-        let mut problem = Problem::new(classes, train_sample)?.with_validation(sample(&held)?)?;
+        let grown = match teacher {
+            None => None,
+            Some(teacher) => {
+                let student = Student::fit(teacher, &priors, self.forest(), seed, observer)?;
+                let held = held.clone();
+                Some(Grown { student, held })
+            }
+        };
+        let mut held_features = filled(&held);
+        scaler.apply(&mut held_features)?;
+        let held_sample = Sample {
+            features: held_features,
+            labels: labels(&held),
+        };
+        let mut problem = Problem::new(classes, train_sample)?.with_validation(held_sample)?;
         if let Some(test) = &config.data.test {
             let input = TableInput::file(test);
             let options = EncodeOptions::default();
             let judged = read_held_out(input, &table.schema, &table.class_names, &options)?;
             let mut features = judged.features;
+            table.schema.fill(features.values_mut());
             scaler.apply(&mut features)?;
             problem = problem.with_test(Judged {
                 features,
@@ -327,7 +365,11 @@ impl<'a> TableRows<'a> {
         }
         let digest: Vec<String> = held.iter().map(usize::to_string).collect();
         Ok(Prepared {
-            model: config.architecture(table.features.shape(), classes.get())?,
+            model: match &config.model {
+                Some(ModelConfig::Forest { .. }) => None,
+                _ => Some(config.architecture(table.features.shape(), classes.get())?),
+            },
+            grown,
             costs,
             facts: DataFacts {
                 dataset: config.data.name(),
@@ -338,7 +380,7 @@ impl<'a> TableRows<'a> {
                 mark: None,
                 schema: Some(table.schema.clone()),
                 check: Some(table.check.clone()),
-                range: Some(TrainingRange::new(&table.features.select(&train))?),
+                range: Some(range),
                 estimated,
             },
             problem,
@@ -351,11 +393,75 @@ impl<'a> TableRows<'a> {
     /// All rows, scaled: for estimates that hold rows out by themselves.
     pub fn all(&self) -> Result<Sample> {
         let mut features = self.table.features.clone();
+        self.table.schema.fill(features.values_mut());
         let rows: Vec<usize> = (0..features.n_rows()).collect();
         let scaling = self.config.data.scaling.unwrap_or_default();
         scaling.fit(&features, &rows)?.apply(&mut features)?;
         let labels = self.table.labels.clone();
         Ok(Sample { features, labels })
+    }
+
+    /// The forest that tells the groups of the table apart.
+    fn teacher(&self, observer: &mut impl Watcher) -> Result<Teacher> {
+        Teacher::fit(
+            &self.table.schema,
+            &self.table.features,
+            &self.table.labels,
+            self.table.classes()?,
+            self.forest(),
+            Seed(self.config.seed),
+            observer,
+        )
+    }
+
+    /// How forests are grown.
+    fn forest(&self) -> ForestSpec {
+        let spec = spec_for(self.table.labels.len());
+        match &self.config.model {
+            Some(ModelConfig::Forest {
+                trees: Some(trees),
+            }) => ForestSpec {
+                trees: *trees,
+                ..spec
+            },
+            _ => spec,
+        }
+    }
+
+    /// The estimator of priors that suits the table.
+    fn estimator(&self) -> EstimatorKind {
+        EstimatorKind::SharedRate
+    }
+
+    /// Margins of all rows by trees, or else by networks, that have not seen them, and the estimator that suits them:
+    /// what `train` estimates priors from.
+    pub fn margins(&self, observer: &mut impl Watcher) -> Result<(Margins, EstimatorKind)> {
+        match &self.config.model {
+            Some(ModelConfig::Auto { .. } | ModelConfig::Forest { .. }) => {
+                Ok((self.teacher(observer)?.margins()?, self.estimator()))
+            }
+            _ => {
+                let (classes, seed) = (self.table.classes()?, Seed(self.config.seed));
+                let margins = detector_margins(&self.all()?, classes, seed, observer)?;
+                Ok((margins, EstimatorKind::default()))
+            }
+        }
+    }
+
+    /// As many of the rows as a network beside a forest needs: all, or a share of every group.
+    fn fewer(&self, rows: Vec<usize>) -> Result<Vec<usize>> {
+        if rows.len() <= NETWORK_ROWS {
+            return Ok(rows);
+        }
+        let labels: Vec<MpuLabel> = rows.iter().map(|&row| self.table.labels[row]).collect();
+        let groups = self.table.classes()?.rows_by_group(&labels)?;
+        let share = NETWORK_ROWS as f64 / rows.len() as f64;
+        let kept = |n: usize| ((share * n as f64).round() as usize).max(n.min(NETWORK_LABELED));
+        let mut rng = Seed(self.config.data.split_seed).stream_at(Stream::Split, 2);
+        let (_, kept) = hold_out(groups, kept, &mut rng);
+        let mut kept: Vec<usize> = kept.concat().iter().map(|&place| rows[place]).collect();
+        kept.sort_unstable();
+        Ok(kept)
     }
 
     /// Rows to train on and rows held out, both in order: a share of every group, at least two of a
@@ -410,16 +516,19 @@ impl TableConfig {
             _ => Scaling::Standardize,
         });
         let n_rows = (table.labels.len() as f64 * (1.0 - share)) as usize;
+        let hidden = || match n_rows {
+            ..5000 => vec![128, 128],
+            _ => vec![300; 4],
+        };
         self.model.get_or_insert_with(|| match shape {
             Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },
-            _ => ModelConfig::Mlp {
-                hidden: if n_rows < 5000 {
-                    vec![128, 128]
-                } else {
-                    vec![300; 4]
-                },
-            },
+            Shape::Vector(_) if !given.method => ModelConfig::Auto { hidden: hidden() },
+            _ => ModelConfig::Mlp { hidden: hidden() },
         });
+        let n_rows = match &self.model {
+            Some(ModelConfig::Auto { .. }) => n_rows.min(NETWORK_ROWS),
+            _ => n_rows,
+        };
         if !given.batch {
             self.train.min_steps = MIN_STEPS;
         }

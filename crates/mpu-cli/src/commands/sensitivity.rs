@@ -286,7 +286,8 @@ where
 
     fn score(&self, told: &Priors, seed: u64) -> anyhow::Result<Scored> {
         let (problem, config) = (&self.prepared.problem, &self.config);
-        let mut run = self.prepared.run(config, config.train.lr, Threads::ONE);
+        let run = self.prepared.run(config, config.train.lr, Threads::ONE);
+        let mut run = run.context("a forest alone cannot be studied: use a network")?;
         run.priors = told.clone();
         run.seed = Seed(seed);
         let outcome = run.train(problem, None, &mut Unobserved)?;

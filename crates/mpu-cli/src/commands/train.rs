@@ -125,7 +125,7 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
 
     fn run(self) -> anyhow::Result<Answer> {
         let mut stopped = 0;
-        let trained = Trained::by(&self.config, self.threads, |lr| {
+        let trained = Trained::by(&self.config, &self.prepared, self.threads, |lr| {
             let outcome = self.train(lr)?;
             stopped = outcome.state.epochs_done();
             Ok(outcome.finished.then_some(outcome))
@@ -136,12 +136,15 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         })?;
         let model = trained.classifier(&self.config, &self.prepared)?;
         model.save_into(&self.folder)?;
-        let reported = model.record().zip(model.reported());
-        let (record, reported) = reported.context("no epoch was trained")?;
+        let record = model.record().context("the run has no record")?;
         let text = match self.args.report.format {
             Format::Json => serde_json::to_string_pretty(record)? + "\n",
             format => {
-                let text = mpu_report::render(format, &table(record, reported), record)?;
+                let table = match (&model.card().schema, model.reported()) {
+                    (None, Some(reported)) => table(record, reported),
+                    _ => mpu::judge::summary(&model)?,
+                };
+                let text = mpu_report::render(format, &table, record)?;
                 let marked = record.data_mark.as_ref();
                 let mark = marked.map(|m| format!("data: {m}\n")).unwrap_or_default();
                 format!("{text}{mark}run folder: {}\n", self.folder.path().display())

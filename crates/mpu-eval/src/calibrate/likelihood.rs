@@ -111,18 +111,11 @@ impl<'a> Likelihood<'a> {
         }
     }
 
-    /// The mean of `-log P(s | x)` without its constants, plus the ridge.
-    ///
-    /// ```text
-    /// labelled i:  log Σ_j (1 + w_j) e^{z_j} - z_i          w_j = n_j / (π_j n_u)
-    /// pool:        log Σ_j (1 + w_j) e^{z_j} - log Σ_j e^{z_j}
-    /// ```
-    #[doc(alias = "eq:case-control-likelihood")]
-    fn mean_loss(&self, x: &[f64]) -> f64 {
+    /// The terms of [`mean_loss`](Self::mean_loss), one for each row.
+    pub(super) fn losses(&self, x: &[f64]) -> Vec<f64> {
         let (a, b) = (x[0].exp(), &x[1..]);
         let mut z = vec![0.0; self.rows.m()];
-        let mut sum = 0.0;
-        for (f, own) in self.rows.each() {
+        let rows = self.rows.each().map(|(f, own)| {
             logits(f, a, b, &mut z);
             let taken = match own {
                 Some(class) => z[class],
@@ -131,8 +124,20 @@ impl<'a> Likelihood<'a> {
             for (z, c) in z.iter_mut().zip(&self.log_weights) {
                 *z += c;
             }
-            sum += log_sum_exp(&z) - taken;
-        }
+            log_sum_exp(&z) - taken
+        });
+        rows.collect()
+    }
+
+    /// The mean of `-log P(s | x)` without its constants, plus the ridge.
+    ///
+    /// ```text
+    /// labelled i:  log Σ_j (1 + w_j) e^{z_j} - z_i          w_j = n_j / (π_j n_u)
+    /// pool:        log Σ_j (1 + w_j) e^{z_j} - log Σ_j e^{z_j}
+    /// ```
+    #[doc(alias = "eq:case-control-likelihood")]
+    fn mean_loss(&self, x: &[f64]) -> f64 {
+        let sum: f64 = self.losses(x).iter().sum();
         let ridge: f64 = x.iter().map(|x| x * x).sum();
         sum / self.rows.own.len() as f64 + 0.5 * self.ridge * ridge
     }

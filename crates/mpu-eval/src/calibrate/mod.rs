@@ -198,6 +198,30 @@ impl Calibration {
     }
 }
 
+impl Calibration {
+    /// `-log P(s | x)` of each row without its constants: how badly these probabilities tell which group it is from.
+    /// Rows labelled with a class of prior 0 say nothing and have 0.
+    pub fn losses(
+        &self,
+        priors: &Priors,
+        labels: &[MpuLabel],
+        scores: &[f32],
+    ) -> Result<Vec<f64>> {
+        Block::Score.labeled_rows(priors.classes(), labels, scores)?;
+        let rows = Rows::new(priors, labels, scores);
+        let offsets = rows.classes.iter().map(|&class| self.b[class]);
+        let mut x = vec![self.a.ln()];
+        x.extend(offsets.map(Option::unwrap_or_default));
+        let mut losses = Likelihood::new(&rows, priors, 0.0).losses(&x).into_iter();
+        let pi = priors.as_slice();
+        let known = labels.iter().map(|label| match *label {
+            MpuLabel::Labeled(class) if pi[class] == 0.0 => 0.0,
+            _ => losses.next().unwrap_or_default(),
+        });
+        Ok(known.collect())
+    }
+}
+
 /// Fits `(a, b)` by the likelihood.
 fn fit_likelihood(rows: &Rows, priors: &Priors) -> (f64, Vec<f64>) {
     let likelihood = Likelihood::new(rows, priors, RIDGE);

@@ -69,7 +69,7 @@ fn what_it_is(md: &mut String, card: &ModelCard, onnx: &str) {
     let mut table = Table::new([("", Align::Left), ("value", Align::Left)]);
     for (name, value) in [
         ("file", onnx.to_owned()),
-        ("network", facts::network(&card.model)),
+        ("model", facts::model(card)),
         ("method", card.method.slug().to_owned()),
         ("loss", facts::loss(card)),
         ("trained on", card.dataset.clone()),

@@ -9,7 +9,7 @@ use mpu_eval::Calibration;
 use mpu_models::onnx::{self, Affine};
 
 use crate::classifier::Classifier;
-use crate::error::Result;
+use crate::error::{Context as _, Result};
 use crate::folder::ModelCard;
 
 pub use card::{HEADING, markdown};
@@ -22,7 +22,9 @@ pub const VERSION_KEY: &str = "mpu-version";
 
 /// The classifier as an ONNX model: scaling, network and probabilities in one graph.
 pub fn to_onnx(model: &Classifier) -> Result<Vec<u8>> {
-    Ok(onnx::to_bytes(model.weights(), &options(model.card())?)?)
+    let network = model.weights();
+    let network = network.context("models with a forest cannot be exported yet")?;
+    Ok(onnx::to_bytes(network, &options(model.card())?)?)
 }
 
 /// What surrounds the network: scaling, probabilities, names.

@@ -17,6 +17,7 @@ pub use by_pu::{ByPu, RiskFigures};
 pub use by_truth::{ByTruth, ClassFigures};
 pub use noticed::Noticed;
 pub use rows::{Known, RowsOptions, ScoredRows, held_out, of_file, test_rows};
+pub use tables::summary;
 pub(crate) use tables::{estimate, percent};
 
 /// What was found, as it is written in JSON.

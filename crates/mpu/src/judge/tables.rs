@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use mpu_eval::pu_metrics::{Estimate, Varied};
 use mpu_report::{Align, Format, Table};
 
-use super::Judgement;
 use super::by_pu::ByPu;
 use super::by_truth::ByTruth;
+use super::{Judgement, Known, held_out};
+use crate::classifier::Classifier;
+use crate::ensemble::Kind;
 use crate::error::Result;
+use crate::run_report::facts;
 
 impl Judgement {
     /// For readers: tables, then what must be known of them.
@@ -45,6 +48,51 @@ impl Judgement {
             let _ = writeln!(text, "note: {note}");
         }
         Ok(text)
+    }
+}
+
+/// What a user wants to know of a model that was just trained: what it is, and how good.
+pub fn summary(model: &Classifier) -> Result<Table> {
+    let mut table = Table::new([("result", Align::Left), ("value", Align::Right)]);
+    let card = model.card();
+    table.push(["model".to_owned(), facts::model(card)]);
+    if let Some(choice) = &card.choice {
+        for candidate in &choice.candidates {
+            let name = format!("loss of the {} on held-out rows", told(candidate.kind));
+            table.push([name, format!("{:.4}", candidate.loss)]);
+        }
+    }
+    if let Some(scores) = model.record().and_then(|record| record.scores.as_ref()) {
+        for (name, share) in [
+            ("test accuracy", scores.accuracy),
+            ("test macro precision", scores.precision),
+            ("test macro recall", scores.recall),
+            ("test macro F1", scores.f1),
+        ] {
+            table.push([name.to_owned(), percent(share)]);
+        }
+    }
+    if let Some(scored) = held_out(model)
+        && let Known::Pu(labels) = &scored.known
+    {
+        let found = ByPu::new(model, labels, &scored.scores)?;
+        let name = "accuracy estimated without true labels".to_owned();
+        table.push([name, estimate(found.judgement.accuracy)]);
+    }
+    for (name, prior) in model.names().iter().zip(card.priors.as_slice()) {
+        table.push([format!("share of {name} in the pool"), percent(*prior)]);
+    }
+    if let Some(record) = model.record() {
+        table.push(["seconds".to_owned(), format!("{:.1}", record.seconds)]);
+    }
+    Ok(table)
+}
+
+fn told(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Forest => "forest",
+        Kind::Network => "network",
+        Kind::Both => "mean of both",
     }
 }
 

@@ -5,6 +5,7 @@ use mpu_models::ModelSpec;
 use mpu_report::Record;
 use mpu_report::run_report::Fact;
 
+use crate::ensemble::Choice;
 use crate::classifier::Classifier;
 use crate::folder::ModelCard;
 
@@ -33,7 +34,6 @@ pub(crate) fn of_run(record: &Record, data: String, priors_from: String) -> Vec<
 /// Network, inputs, classes, weights.
 pub(crate) fn of_model(model: &Classifier, record: &Record) -> Vec<Fact> {
     let card = model.card();
-    let trainable = model.weights().trainable().len();
     let calibration = match &card.calibration {
         Some(c) => format!(
             "softmax(a f + b) with a = {:.3}, fitted to held-out rows",
@@ -41,15 +41,22 @@ pub(crate) fn of_model(model: &Classifier, record: &Record) -> Vec<Fact> {
         ),
         None => "none: no rows were held out to fit them to".to_owned(),
     };
-    vec![
-        Fact::new("network", network(&card.model)),
+    let mut facts = vec![
+        Fact::new("model", self::model(card)),
         Fact::new("inputs", inputs(card)),
         Fact::new("scaling", card.scaler.scaling().slug()),
         Fact::new("classes", card.class_names.join(", ")),
-        Fact::new("trainable parameters", grouped(trainable)),
         Fact::new("probabilities", calibration),
-        Fact::new("SHA-256 of the weights", &record.model_sha256),
-    ]
+        Fact::new("SHA-256 of the model", &record.model_sha256),
+    ];
+    if let Some(params) = model.weights() {
+        let trainable = grouped(params.trainable().len());
+        facts.insert(4, Fact::new("trainable parameters", trainable));
+    }
+    if let Some(choice) = &card.choice {
+        facts.insert(1, Fact::new("chosen by", chosen_by(choice)));
+    }
+    facts
 }
 
 pub(crate) fn data(card: &ModelCard) -> String {
@@ -113,6 +120,31 @@ fn time(record: &Record) -> String {
         "threads"
     };
     format!("{time} on {} {threads}", record.threads)
+}
+
+/// A network, a forest, or both.
+pub(crate) fn model(card: &ModelCard) -> String {
+    let network = card.model.as_ref().map(network);
+    let forest = card.forest.map(|spec| format!("forest of {} trees", spec.trees));
+    let parts: Vec<String> = forest.into_iter().chain(network).collect();
+    match parts.as_slice() {
+        [one] => one.clone(),
+        both => format!("the mean of a {}", both.join(" and a ")),
+    }
+}
+
+/// How it was chosen between forest and network.
+pub(crate) fn chosen_by(choice: &Choice) -> String {
+    let losses: Vec<String> = choice
+        .candidates
+        .iter()
+        .map(|c| format!("{} {:.4}", c.kind, c.loss))
+        .collect();
+    format!(
+        "loss on {} held-out rows, lower is better: {}",
+        grouped(choice.rows),
+        losses.join(", ")
+    )
 }
 
 pub(crate) fn network(spec: &ModelSpec) -> String {

@@ -1,0 +1,101 @@
+//! Forest, network or both: which explains rows best that it has not seen.
+
+use mpu_data::{MpuLabel, Priors};
+use mpu_eval::{Anchor, Calibration};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+
+/// What scores rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The forest alone.
+    Forest,
+    /// The network alone.
+    Network,
+    /// The mean of their log-probabilities.
+    Both,
+}
+
+mpu_data::named!(Kind, "kind of model", { Forest => "forest", Network => "network", Both => "both" });
+
+/// One of the models that could be used.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Which one.
+    pub kind: Kind,
+    /// The mean of `-log P(s|x)` over the held-out rows: the less, the better it tells which group a row is from.
+    pub loss: f64,
+    /// How much of that is less than the forest's, and the standard error of the difference.
+    pub gain: f64,
+    /// The standard error of `gain`.
+    pub error: f64,
+}
+
+/// The model that is used, and what the others would have been worth.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The one that is used.
+    pub kind: Kind,
+    /// All of them, the forest first.
+    pub candidates: Vec<Candidate>,
+    /// How many rows were held out to choose by.
+    pub rows: usize,
+}
+
+impl Choice {
+    /// Chooses by rows that neither has seen: `k` scores a row of each.
+    ///
+    /// The forest is used unless another has a lower loss by more than the standard error of the difference.
+    pub fn new(
+        priors: &Priors,
+        labels: &[MpuLabel],
+        forest: &[f32],
+        network: &[f32],
+    ) -> Result<Self> {
+        let both = mean(forest, network, priors.classes().get());
+        let losses = |scores: &[f32]| -> Result<Vec<f64>> {
+            let calibration = Calibration::fit(priors, labels, scores, Anchor::default())?;
+            Ok(calibration.losses(priors, labels, scores)?)
+        };
+        let base = losses(forest)?;
+        let mut candidates = Vec::new();
+        for (kind, scores) in [
+            (Kind::Forest, forest),
+            (Kind::Network, network),
+            (Kind::Both, &both),
+        ] {
+            let own = losses(scores)?;
+            let n = own.len().max(1) as f64;
+            let gains = base.iter().zip(&own).map(|(base, own)| base - own);
+            let gain = gains.clone().sum::<f64>() / n;
+            let variance = gains.map(|g| (g - gain) * (g - gain)).sum::<f64>() / n;
+            candidates.push(Candidate {
+                kind,
+                loss: own.iter().sum::<f64>() / n,
+                gain,
+                error: (variance / n).sqrt(),
+            });
+        }
+        let better = candidates.iter().filter(|c| c.gain > c.error);
+        let best = better.min_by(|a, b| a.loss.total_cmp(&b.loss));
+        Ok(Self {
+            kind: best.map_or(Kind::Forest, |best| best.kind),
+            candidates,
+            rows: base.len(),
+        })
+    }
+}
+
+/// The mean of the forest's log-probabilities and those of the network's scores.
+pub(crate) fn mean(forest: &[f32], network: &[f32], k: usize) -> Vec<f32> {
+    let mut scores = Vec::with_capacity(forest.len());
+    for (forest, network) in forest.chunks_exact(k).zip(network.chunks_exact(k)) {
+        let top = network.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f32 = network.iter().map(|f| (f - top).exp()).sum();
+        let log_sum = top + sum.ln();
+        let both = forest.iter().zip(network);
+        scores.extend(both.map(|(forest, f)| 0.5 * (forest + f - log_sum)));
+    }
+    scores
+}

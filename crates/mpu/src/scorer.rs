@@ -1,0 +1,100 @@
+//! From an encoded row to its scores: a network, a forest, or both.
+
+use mpu_data::table::FeatureSchema;
+use mpu_data::{Features, Scaler};
+use mpu_models::Params;
+use mpu_models::forest::Forest;
+use mpu_train::Predictor;
+
+use crate::ensemble::{log_probabilities, mean};
+use crate::error::{Result, ensure};
+
+/// Rows that go through a forest at once.
+const FOREST_ROWS: usize = 256;
+
+/// What scores rows: a network, a forest, or both.
+#[derive(Debug)]
+pub(crate) struct Scorer {
+    network: Option<Predictor>,
+    forest: Option<Forest>,
+}
+
+impl Scorer {
+    /// Takes a network, a forest, or both.
+    pub(crate) fn new(network: Option<Params>, forest: Option<Forest>) -> Result<Self> {
+        ensure!(
+            network.is_some() || forest.is_some(),
+            "the model is damaged: it has neither a network nor a forest\nhint: train again, or copy the whole folder of the run"
+        );
+        Ok(Self {
+            network: network.map(Predictor::new).transpose()?,
+            forest,
+        })
+    }
+
+    /// The network's weights.
+    pub(crate) fn network(&self) -> Option<&Params> {
+        self.network.as_ref().map(Predictor::params)
+    }
+
+    /// The network.
+    pub(crate) fn predictor(&self) -> Option<&Predictor> {
+        self.network.as_ref()
+    }
+
+    /// The forest.
+    pub(crate) fn forest(&self) -> Option<&Forest> {
+        self.forest.as_ref()
+    }
+
+    /// How many features a row has, and how many scores.
+    pub(crate) fn widths(&self) -> Vec<(usize, usize)> {
+        let network = self.network().map(Params::spec);
+        let network = network.map(|spec| (spec.inputs(), spec.outputs()));
+        let forest = self.forest.as_ref();
+        let forest = forest.map(|f| (f.bins().layout().width(), f.n_classes()));
+        network.into_iter().chain(forest).collect()
+    }
+
+    /// How many rows go through at once: parts of a multiple of it waste nothing.
+    pub(crate) fn batch_rows(&self) -> usize {
+        self.network
+            .as_ref()
+            .map_or(FOREST_ROWS, Predictor::batch_rows)
+    }
+
+    /// The scores of encoded rows, in which NaN is a missing value, on this thread.
+    pub(crate) fn scores(
+        &self,
+        schema: Option<&FeatureSchema>,
+        scaler: &Scaler,
+        rows: &Features,
+    ) -> Result<Vec<f32>> {
+        let forest = match &self.forest {
+            None => None,
+            Some(forest) => {
+                let shares = forest.probabilities(rows.values())?;
+                let (k, trees) = (forest.n_classes(), forest.spec().trees);
+                Some(log_probabilities(&shares, k, trees))
+            }
+        };
+        let network = match &self.network {
+            None => None,
+            Some(predictor) => {
+                let mut scaled = rows.clone();
+                if let Some(schema) = schema {
+                    schema.fill(scaled.values_mut());
+                }
+                scaler.apply(&mut scaled)?;
+                Some(predictor.scores(scaled.values())?)
+            }
+        };
+        Ok(match (forest, network) {
+            (Some(forest), Some(network)) => {
+                let k = self.forest.as_ref().map_or(1, Forest::n_classes);
+                mean(&forest, &network, k)
+            }
+            (scores, None) | (None, scores) => scores.unwrap_or_default(),
+        })
+    }
+}
