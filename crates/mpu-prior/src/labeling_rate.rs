@@ -201,8 +201,7 @@ mod tests {
             values: p.iter().copied().map(log_odds).collect(),
             folds: vec![0; p.len()],
         };
-        let margins =
-            Margins::new(vec![rows(&[0.5; 8])], rows(&[0.5, 0.5, 1e-9, 1e-9])).unwrap();
+        let margins = Margins::new(vec![rows(&[0.5; 8])], rows(&[0.5, 0.5, 1e-9, 1e-9])).unwrap();
         let found = OWN.estimate(&margins).unwrap()[0];
         assert!((found - 0.5).abs() < 1e-6, "{found}");
         // Quantiles of counted rows are those of the rows written out.

@@ -467,10 +467,13 @@ fn chosen(
         return Ok((Scorer::new(None, forest)?, None, Some(grown)));
     };
     let k = prepared.priors.classes().get();
-    let held = held.iter().map(|row| &student.scores[row * k..][..k]);
-    let seen_by_forest = held.collect::<Vec<_>>().concat();
+    let place = |row: &usize| student.scored.partition_point(|scored| scored < row);
+    let held = held
+        .iter()
+        .map(|row| &student.scores[place(row) * k..][..k]);
+    let by_forest = held.collect::<Vec<_>>().concat();
     let labels = scored.labels;
-    let choice = Choice::new(&prepared.priors, &labels, &seen_by_forest, &scored.scores)?;
+    let choice = Choice::new(&prepared.priors, &labels, &by_forest, &scored.scores)?;
     let (scorer, held) = match choice.kind {
         Kind::Forest => (Scorer::new(None, forest)?, grown),
         Kind::Network => (
@@ -484,7 +487,7 @@ fn chosen(
             Scorer::new(Some(params), forest)?,
             HeldOutScores {
                 labels,
-                scores: mean(&seen_by_forest, &scored.scores, k),
+                scores: mean(&by_forest, &scored.scores, k),
             },
         ),
     };

@@ -19,8 +19,8 @@ use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Auto, ModelConfig, RunConfig, overridden, read_table as read_config};
-use crate::error::{Context as _, Result, bail, ensure};
 use crate::ensemble::{Student, Teacher, spec_for};
+use crate::error::{Context as _, Result, bail, ensure};
 use crate::prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher};
 use crate::prior_estimate::{detector_margins, estimate_from, estimate_priors};
 
@@ -339,7 +339,8 @@ impl<'a> TableRows<'a> {
         let grown = match teacher {
             None => None,
             Some(teacher) => {
-                let student = Student::fit(teacher, &priors, self.forest(), seed, observer)?;
+                let student =
+                    Student::fit(&teacher, &held, &priors, self.forest(), seed, observer)?;
                 let held = held.clone();
                 Some(Grown { student, held })
             }
@@ -418,9 +419,7 @@ impl<'a> TableRows<'a> {
     fn forest(&self) -> ForestSpec {
         let spec = spec_for(self.table.labels.len());
         match &self.config.model {
-            Some(ModelConfig::Forest {
-                trees: Some(trees),
-            }) => ForestSpec {
+            Some(ModelConfig::Forest { trees: Some(trees) }) => ForestSpec {
                 trees: *trees,
                 ..spec
             },

@@ -201,12 +201,7 @@ impl Calibration {
 impl Calibration {
     /// `-log P(s | x)` of each row without its constants: how badly these probabilities tell which group it is from.
     /// Rows labelled with a class of prior 0 say nothing and have 0.
-    pub fn losses(
-        &self,
-        priors: &Priors,
-        labels: &[MpuLabel],
-        scores: &[f32],
-    ) -> Result<Vec<f64>> {
+    pub fn losses(&self, priors: &Priors, labels: &[MpuLabel], scores: &[f32]) -> Result<Vec<f64>> {
         Block::Score.labeled_rows(priors.classes(), labels, scores)?;
         let rows = Rows::new(priors, labels, scores);
         let offsets = rows.classes.iter().map(|&class| self.b[class]);

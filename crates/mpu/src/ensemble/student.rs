@@ -1,64 +1,149 @@
 //! The student: a forest of classes, from labels and the targets of the pool.
 
-use mpu_data::{MpuLabel, Priors, Seed};
-use mpu_models::forest::{Forest, ForestSpec, Targets};
+use mpu_data::split::draw::shuffle;
+use mpu_data::{MpuLabel, Priors, Seed, Stream};
+use mpu_models::forest::{Forest, ForestSpec};
 
-use super::teacher::{Teacher, grow};
+use super::teacher::{Ground, Teacher, smoothed};
 use crate::error::Result;
 use crate::prepared::Watcher;
 
-/// A forest of classes, and its answers to the rows it was grown from.
+/// Parts that rows are cut into, each scored by forests that have not seen it.
+const FOLDS: usize = 5;
+/// From so many rows on, the part that no network sees is enough.
+const MANY_ROWS: usize = 10_000;
+
+/// A forest of classes, and scores of rows by forests like it.
 #[derive(Debug, Clone)]
 pub struct Student {
-    /// The forest.
+    /// The forest, grown from all rows.
     pub forest: Forest,
-    /// What is known of each row.
+    /// Rows that were scored by another teacher and student, neither of which has seen them.
+    pub scored: Vec<usize>,
+    /// What is known of these rows.
     pub labels: Vec<MpuLabel>,
-    /// [`log_probabilities`] of each row by trees that have not seen it.
+    /// [`log_probabilities`] of these rows.
     pub scores: Vec<f32>,
 }
 
 impl Student {
-    /// Grows the forest from labels and targets.
+    /// Grows the forest from labels and targets, and scores rows: those of `held`, and the others too if there are not
+    /// many.
+    ///
+    /// Trees that have not seen a row are not enough to score it: its label has raised the targets of the rows
+    /// beside it, and by these the student knows it. So a part of the rows is taken from teacher and student alike.
     pub fn fit(
-        teacher: Teacher,
+        teacher: &Teacher,
+        held: &[usize],
         priors: &Priors,
         spec: ForestSpec,
         seed: Seed,
         observer: &mut impl Watcher,
     ) -> Result<Self> {
         let _span = tracing::info_span!("student").entered();
-        let k = teacher.classes.get();
-        let pool = pool_targets(priors, &teacher.labels, &teacher.answers);
-        let mut pool = pool.chunks_exact(k);
-        let mut shares = vec![0.0_f32; teacher.labels.len() * k];
-        for (row, &label) in shares.chunks_exact_mut(k).zip(&teacher.labels) {
-            match label {
-                MpuLabel::Labeled(class) => row[class] = 1.0,
-                MpuLabel::Unlabeled => {
-                    for (share, &target) in row.iter_mut().zip(pool.next().unwrap_or_default()) {
-                        *share = target as f32;
-                    }
-                }
+        let ground = &teacher.ground;
+        let all = |_| true;
+        let shares = targets(ground, priors, &teacher.answers, all);
+        let (forest, _) = ground.grow(&shares, all, spec, derived(seed, 1), observer)?;
+        let folds = folds(&ground.labels, ground.classes.get(), held, seed);
+        let n_folds = if ground.labels.len() > MANY_ROWS {
+            1
+        } else {
+            FOLDS
+        };
+        let k = ground.classes.get();
+        let mut scores = vec![0.0; ground.labels.len() * k];
+        for fold in 0..n_folds {
+            let seen = |row: usize| folds[row] != fold;
+            let answers = ground.teach(seen, spec, derived(seed, 2), observer)?;
+            let shares = targets(ground, priors, &answers, seen);
+            let (_, found) = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
+            let found = log_probabilities(&found, k, spec.trees);
+            for row in (0..folds.len()).filter(|&row| folds[row] == fold) {
+                scores[row * k..][..k].copy_from_slice(&found[row * k..][..k]);
             }
         }
-        let targets = Targets::soft(&shares, &vec![1.0; teacher.labels.len()], k)?;
-        // Other trees than the teacher's: a tree that has not seen a row must not have taught it either.
-        let seed = Seed(seed.0.wrapping_add(SECOND));
-        let forest = grow(spec, teacher.bins, &teacher.rows, &targets, seed, observer)?;
-        let answers = forest.out_of_bag(&teacher.rows, &targets)?.probabilities;
+        let scored: Vec<usize> = (0..folds.len())
+            .filter(|&row| folds[row] < n_folds)
+            .collect();
         Ok(Self {
-            scores: log_probabilities(&answers, k, spec.trees),
             forest,
-            labels: teacher.labels,
+            labels: scored.iter().map(|&row| ground.labels[row]).collect(),
+            scores: scored
+                .iter()
+                .flat_map(|&row| scores[row * k..][..k].iter().copied())
+                .collect(),
+            scored,
         })
     }
 }
 
-/// What sets the student's seed apart from the teacher's.
-const SECOND: u64 = 0x9E37_79B9_7F4A_7C15;
+/// The part of each row: 0 for those held out, the others dealt out at random.
+fn folds(labels: &[MpuLabel], k: usize, held: &[usize], seed: Seed) -> Vec<usize> {
+    let n_rows = labels.len();
+    let mut folds = vec![usize::MAX; n_rows];
+    for &row in held {
+        folds[row] = 0;
+    }
+    let mut others: Vec<usize> = (0..n_rows).filter(|&row| folds[row] != 0).collect();
+    shuffle(&mut others, &mut seed.stream_at(Stream::Split, 3));
+    // Every part gets its share of every group.
+    others.sort_by_key(|&row| group(labels[row], k));
+    for (place, row) in others.into_iter().enumerate() {
+        folds[row] = 1 + place % (FOLDS - 1);
+    }
+    folds
+}
 
-/// Targets for the rows of the pool, in their order: how probable each class is.
+/// Another seed for another forest.
+fn derived(seed: Seed, which: u64) -> Seed {
+    Seed(
+        seed.0
+            .wrapping_add(which.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+    )
+}
+
+/// What the student learns of each row: its label, or its target.
+fn targets(
+    ground: &Ground,
+    priors: &Priors,
+    answers: &[f32],
+    seen: impl Fn(usize) -> bool,
+) -> Vec<f32> {
+    let k = ground.classes.get();
+    let mut n = vec![0.0; k];
+    for (row, &label) in ground.labels.iter().enumerate() {
+        if seen(row) {
+            n[group(label, k)] += 1.0;
+        }
+    }
+    let mut shares = Vec::with_capacity(answers.len());
+    for (answer, &label) in answers.chunks_exact(k).zip(&ground.labels) {
+        match label {
+            MpuLabel::Labeled(class) => {
+                shares.extend((0..k).map(|j| f32::from(u8::from(j == class))))
+            }
+            MpuLabel::Unlabeled => {
+                shares.extend(
+                    pool_target(priors, &n, answer)
+                        .into_iter()
+                        .map(|t| t as f32),
+                );
+            }
+        }
+    }
+    shares
+}
+
+fn group(label: MpuLabel, k: usize) -> usize {
+    match label {
+        MpuLabel::Labeled(class) => class,
+        MpuLabel::Unlabeled => k - 1,
+    }
+}
+
+/// The target of a row of the pool: how probable each class is, by what the teacher answers and the sizes `n` of the
+/// groups that it was taught with.
 ///
 /// ```text
 /// t_i(x) = π_i r_i(x) / max(1, Σ_j π_j r_j(x)),   r_i = (P(s=i|x)/n_i) / (P(s=u|x)/n_u)
@@ -66,42 +151,24 @@ const SECOND: u64 = 0x9E37_79B9_7F4A_7C15;
 ///
 /// `r_i` is the density of class `i` beside that of the pool. What is left of each row is the class that was not
 /// observed. The means of the targets are not made to agree with the priors: where these are too high, rows that are
-/// surely of a class cannot be more than that, and the targets stay below (docs/SELF_TRAINING.md).
-#[doc(alias = "eq:pool-targets")]
-pub fn pool_targets(priors: &Priors, labels: &[MpuLabel], answers: &[f32]) -> Vec<f64> {
-    let k = priors.classes().get();
-    let mut n = vec![0.0_f64; k];
-    for label in labels {
-        match *label {
-            MpuLabel::Labeled(class) => n[class] += 1.0,
-            MpuLabel::Unlabeled => n[k - 1] += 1.0,
-        }
+/// surely of a class cannot be more than that, and the targets stay below.
+#[doc(alias = "eq:pool-target")]
+pub fn pool_target(priors: &Priors, n: &[f64], answer: &[f32]) -> Vec<f64> {
+    let k = n.len();
+    let pool = f64::from(answer[k - 1]) / n[k - 1];
+    let ratio = |class: usize| f64::from(answer[class]) / n[class].max(1.0) / pool;
+    let mut target: Vec<f64> = (0..k - 1)
+        .map(|class| priors.as_slice()[class] * ratio(class))
+        .collect();
+    let sum: f64 = target.iter().sum();
+    for share in &mut target {
+        *share /= sum.max(1.0);
     }
-    let mut targets = Vec::new();
-    for (answer, label) in answers.chunks_exact(k).zip(labels) {
-        if *label != MpuLabel::Unlabeled {
-            continue;
-        }
-        let pool = f64::from(answer[k - 1]) / n[k - 1];
-        let start = targets.len();
-        for class in 0..k - 1 {
-            let density = f64::from(answer[class]) / n[class].max(1.0);
-            targets.push(priors.as_slice()[class] * density / pool);
-        }
-        let sum: f64 = targets[start..].iter().sum();
-        for target in &mut targets[start..] {
-            *target /= sum.max(1.0);
-        }
-        targets.push((1.0 - sum).max(0.0));
-    }
-    targets
+    target.push((1.0 - sum).max(0.0));
+    target
 }
 
 /// Logarithms of shares that trees voted for, with half a vote for each class, so that all are finite.
 pub fn log_probabilities(shares: &[f32], k: usize, trees: usize) -> Vec<f32> {
-    let (votes, half) = (trees as f64, 0.5);
-    let logs = shares
-        .iter()
-        .map(|&p| ((f64::from(p) * votes + half) / (votes + half * k as f64)).ln() as f32);
-    logs.collect()
+    smoothed(shares, k, trees).map(|p| p.ln() as f32).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mpu_data::table::{ColumnKind, FeatureSchema};
 use mpu_data::{ClassCount, Features, MpuLabel, Seed};
-use mpu_models::forest::{Bins, BinnedRows, Column, Forest, ForestSpec, Layout, Targets};
+use mpu_models::forest::{BinnedRows, Bins, Column, Forest, ForestSpec, Layout, Targets};
 use mpu_prior::{Margins, Rows};
 use mpu_train::{Control, Event};
 
@@ -16,18 +16,24 @@ use crate::prepared::Watcher;
 /// Rows that all trees of a forest draw together, about, if 100 to 300 trees can give it.
 const ALL_DRAWS: usize = 6_000_000;
 
-/// The least probability of a group: half a vote of the trees.
+/// What every class gets beside the votes of the trees, so that no probability is 0.
 const HALF_A_VOTE: f64 = 0.5;
+
+/// The rows of a table as forests take them.
+#[derive(Debug, Clone)]
+pub(super) struct Ground {
+    pub(super) bins: Bins,
+    pub(super) rows: BinnedRows,
+    pub(super) labels: Vec<MpuLabel>,
+    pub(super) classes: ClassCount,
+}
 
 /// A forest that was grown to tell the groups of a table apart, and what it answered.
 ///
 /// Kept are the binned rows, which the student needs, and the answers; the trees are not.
 #[derive(Debug, Clone)]
 pub struct Teacher {
-    pub(super) bins: Bins,
-    pub(super) rows: BinnedRows,
-    pub(super) labels: Vec<MpuLabel>,
-    pub(super) classes: ClassCount,
+    pub(super) ground: Ground,
     /// `P(s | x)` of each row by trees that have not seen it: the observed classes, then the pool.
     pub(super) answers: Vec<f32>,
 }
@@ -45,27 +51,23 @@ impl Teacher {
     ) -> Result<Self> {
         let _span = tracing::info_span!("teacher").entered();
         let bins = Bins::learn(layout(schema)?, features.values())?;
-        let rows = bins.encode(features.values())?;
-        let groups = labels.iter().map(|&label| classes.group(label));
-        let groups = groups.collect::<mpu_data::Result<Vec<usize>>>()?;
-        let targets = Targets::hard(&groups, classes.get())?;
-        let forest = grow(spec, bins.clone(), &rows, &targets, seed, observer)?;
-        let answers = forest.out_of_bag(&rows, &targets)?.probabilities;
-        Ok(Self {
+        let ground = Ground {
+            rows: bins.encode(features.values())?,
             bins,
-            rows,
             labels: labels.to_vec(),
             classes,
-            answers: smooth(&answers, classes.get(), spec.trees),
-        })
+        };
+        let answers = ground.teach(|_| true, spec, seed, observer)?;
+        Ok(Self { ground, answers })
     }
 
     /// The log odds of each group against the pool, as estimators of priors take them.
     pub fn margins(&self) -> Result<Margins> {
-        let k = self.classes.get();
+        let classes = self.ground.classes;
+        let k = classes.get();
         let mut groups = vec![Rows::default(); k];
-        for (answer, &label) in self.answers.chunks_exact(k).zip(&self.labels) {
-            let group = &mut groups[self.classes.group(label)?];
+        for (answer, &label) in self.answers.chunks_exact(k).zip(&self.ground.labels) {
+            let group = &mut groups[classes.group(label)?];
             // No two rows share the trees that answer for them: there are no folds to speak of.
             group.folds.push(0);
             let pool = f64::from(answer[k - 1]).ln();
@@ -74,6 +76,67 @@ impl Teacher {
         }
         let pool = groups.pop().unwrap_or_default();
         Ok(Margins::new(groups, pool)?)
+    }
+}
+
+impl Ground {
+    /// `P(s | x)` of each row, by trees that were grown from the rows that may be seen and have not seen this one.
+    pub(super) fn teach(
+        &self,
+        seen: impl Fn(usize) -> bool,
+        spec: ForestSpec,
+        seed: Seed,
+        observer: &mut impl Watcher,
+    ) -> Result<Vec<f32>> {
+        let k = self.classes.get();
+        let mut shares = vec![0.0; self.labels.len() * k];
+        for (row, &label) in shares.chunks_exact_mut(k).zip(&self.labels) {
+            row[self.classes.group(label)?] = 1.0;
+        }
+        let (_, answers) = self.grow(&shares, seen, spec, seed, observer)?;
+        Ok(smoothed(&answers, k, spec.trees)
+            .map(|p| p as f32)
+            .collect())
+    }
+
+    /// A forest grown from shares of the classes, `k` to a row, and its answers: to rows that it may see by the trees
+    /// that have not, to the others by all trees.
+    pub(super) fn grow(
+        &self,
+        shares: &[f32],
+        seen: impl Fn(usize) -> bool,
+        spec: ForestSpec,
+        seed: Seed,
+        observer: &mut impl Watcher,
+    ) -> Result<(Forest, Vec<f32>)> {
+        let weights = (0..self.labels.len()).map(|row| f32::from(u8::from(seen(row))));
+        let weights: Vec<f32> = weights.collect();
+        let targets = Targets::soft(shares, &weights, self.classes.get())?;
+        let done = AtomicUsize::new(0);
+        let watched = Mutex::new((observer, None));
+        let step = || {
+            let (step, steps) = (done.fetch_add(1, Ordering::Relaxed) + 1, spec.trees);
+            let Ok(mut watched) = watched.lock() else {
+                return ControlFlow::Break(());
+            };
+            let (observer, fault) = &mut *watched;
+            match observer.on(&Event::Detector { step, steps }) {
+                Ok(Control::Continue) => ControlFlow::Continue(()),
+                Ok(Control::Stop) => ControlFlow::Break(()),
+                Err(error) => {
+                    fault.get_or_insert(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let forest = Forest::fit(spec, self.bins.clone(), &self.rows, &targets, seed, &step)?;
+        if let Ok((_, Some(fault))) = watched.into_inner() {
+            return Err(Error::Observer(fault.into()));
+        }
+        let stopped = || Error::Stopped("while a forest was grown".to_owned());
+        let forest = forest.ok_or_else(stopped)?;
+        let answers = forest.out_of_bag(&self.rows, &targets)?.probabilities;
+        Ok((forest, answers))
     }
 }
 
@@ -99,45 +162,11 @@ fn layout(schema: &FeatureSchema) -> Result<Layout> {
     Ok(Layout::new(columns.collect())?)
 }
 
-/// Keeps every probability away from 0 and 1, as far as so many trees can tell.
-fn smooth(answers: &[f32], k: usize, trees: usize) -> Vec<f32> {
-    let (votes, floor) = (trees as f64, HALF_A_VOTE);
-    let smoothed = answers
+/// Shares that trees voted for, with half a vote for each class, so that none is 0.
+pub(super) fn smoothed(shares: &[f32], k: usize, trees: usize) -> impl Iterator<Item = f64> {
+    let (votes, half) = (trees as f64, HALF_A_VOTE);
+    let all = votes + half * k as f64;
+    shares
         .iter()
-        .map(|&p| ((f64::from(p) * votes + floor) / (votes + floor * k as f64)) as f32);
-    smoothed.collect()
-}
-
-/// Grows a forest while the observer is told of each tree.
-pub(super) fn grow(
-    spec: ForestSpec,
-    bins: Bins,
-    rows: &BinnedRows,
-    targets: &Targets,
-    seed: Seed,
-    observer: &mut impl Watcher,
-) -> Result<Forest> {
-    let done = AtomicUsize::new(0);
-    let watched = Mutex::new((observer, None));
-    let step = || {
-        let step = done.fetch_add(1, Ordering::Relaxed) + 1;
-        let steps = spec.trees;
-        let Ok(mut watched) = watched.lock() else {
-            return ControlFlow::Break(());
-        };
-        let (observer, fault) = &mut *watched;
-        match observer.on(&Event::Detector { step, steps }) {
-            Ok(Control::Continue) => ControlFlow::Continue(()),
-            Ok(Control::Stop) => ControlFlow::Break(()),
-            Err(error) => {
-                fault.get_or_insert(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
-    let forest = Forest::fit(spec, bins, rows, targets, seed, &step)?;
-    if let Ok((_, Some(fault))) = watched.into_inner() {
-        return Err(Error::Observer(fault.into()));
-    }
-    forest.ok_or_else(|| Error::Stopped("while a forest was grown".to_owned()))
+        .map(move |&p| (f64::from(p) * votes + half) / all)
 }

@@ -5,8 +5,8 @@ use mpu_models::ModelSpec;
 use mpu_report::Record;
 use mpu_report::run_report::Fact;
 
-use crate::ensemble::Choice;
 use crate::classifier::Classifier;
+use crate::ensemble::Choice;
 use crate::folder::ModelCard;
 
 /// Data, method, priors, epochs, seed, time.
@@ -125,7 +125,9 @@ fn time(record: &Record) -> String {
 /// A network, a forest, or both.
 pub(crate) fn model(card: &ModelCard) -> String {
     let network = card.model.as_ref().map(network);
-    let forest = card.forest.map(|spec| format!("forest of {} trees", spec.trees));
+    let forest = card
+        .forest
+        .map(|spec| format!("forest of {} trees", spec.trees));
     let parts: Vec<String> = forest.into_iter().chain(network).collect();
     match parts.as_slice() {
         [one] => one.clone(),
