@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::class::ClassCount;
-use crate::error::{Error, Result, bad_setting};
+use crate::error::{Error, Result, bad_setting, mismatch};
 
 /// How far from one the sum of the priors may be.
 pub const SUM_TOLERANCE: f64 = 1e-6;
@@ -50,6 +50,45 @@ impl Priors {
     /// `k` equal priors.
     pub fn uniform(classes: ClassCount) -> Self {
         Self(vec![1.0 / classes.get() as f64; classes.get()])
+    }
+
+    /// The class shares of labelled rows and pool together, these being the priors of the pool: what new rows
+    /// of the same population have.
+    ///
+    /// ```text
+    /// τ_i = (n_i + n_u π_i) / n,   τ_k = n_u π_k / n,   n = Σ n_i + n_u
+    /// ```
+    ///
+    /// `labeled` has the labelled rows `n_i` of every observed class, `pool` is `n_u`. A class with a prior of 0
+    /// has no share: a model that is told so never finds it.
+    ///
+    /// ```
+    /// use mpu_data::Priors;
+    ///
+    /// let pool = Priors::new(vec![0.25, 0.75])?;
+    /// assert_eq!(pool.of_population(&[20], 80)?.as_slice(), [0.4, 0.6]);
+    /// # Ok::<(), mpu_data::Error>(())
+    /// ```
+    #[doc(alias = "eq:population-priors")]
+    pub fn of_population(&self, labeled: &[u64], pool: u64) -> Result<Self> {
+        if labeled.len() != self.observed().len() {
+            return Err(mismatch(
+                "number of labelled groups",
+                labeled.len(),
+                format!("there are {} observed classes", self.observed().len()),
+            ));
+        }
+        let rows = labeled.iter().map(|&n| n as f64).chain([0.0]);
+        let counts = rows.zip(&self.0).map(|(n, &pi)| match pi {
+            0.0 => 0.0,
+            pi => n + pool as f64 * pi,
+        });
+        let counts: Vec<f64> = counts.collect();
+        let n: f64 = counts.iter().sum();
+        if n <= 0.0 {
+            return Ok(self.clone());
+        }
+        Self::new(counts.iter().map(|count| count / n).collect())
     }
 
     /// The number of classes.
@@ -109,6 +148,31 @@ mod tests {
         assert_eq!(priors.observed(), [0.1, 0.2]);
         assert_eq!(priors.negative(), 0.7);
         assert_eq!(priors.classes().get(), 3);
+    }
+
+    /// By counting: each row of the pool belongs to its classes in shares, each labelled row to its own.
+    #[test]
+    fn the_population_is_labelled_rows_and_pool_together() {
+        let pool = Priors::new(vec![0.2, 0.1, 0.7]).unwrap();
+        let found = pool.of_population(&[30, 50], 400).unwrap();
+        let mut members = [0.0; 3];
+        members[0] += 30.0;
+        members[1] += 50.0;
+        for _ in 0..400 {
+            for (member, pi) in members.iter_mut().zip(pool.as_slice()) {
+                *member += pi;
+            }
+        }
+        for (share, member) in found.as_slice().iter().zip(members) {
+            assert!((share - member / 480.0).abs() < 1e-12, "{found:?}");
+        }
+        assert_eq!(pool.of_population(&[0, 0], 0).unwrap(), pool);
+        assert!(pool.of_population(&[1], 1).is_err());
+        let absent = Priors::new(vec![0.0, 0.5, 0.5]).unwrap();
+        assert_eq!(
+            absent.of_population(&[9, 0], 10).unwrap().as_slice(),
+            [0.0, 0.5, 0.5]
+        );
     }
 
     #[test]

@@ -35,6 +35,14 @@ pub enum Decision {
     Costs(CostMatrix),
     /// The likeliest observed class if it is likely enough, otherwise the negative class.
     Thresholds(Thresholds),
+    /// What another decision says, if an observed class is likely enough for it; otherwise the negative class. No
+    /// class is answered more often than by that decision.
+    Guarded {
+        /// The other decision.
+        by: Box<Decision>,
+        /// How likely each observed class must be.
+        thresholds: Thresholds,
+    },
 }
 
 impl Decision {
@@ -44,6 +52,16 @@ impl Decision {
             Self::Argmax => "argmax",
             Self::Costs(_) => "costs",
             Self::Thresholds(_) => "thresholds",
+            Self::Guarded { .. } => "guarded",
+        }
+    }
+
+    /// The costs it decides by, if it does.
+    pub fn costs(&self) -> Option<&CostMatrix> {
+        match self {
+            Self::Costs(costs) => Some(costs),
+            Self::Guarded { by, .. } => by.costs(),
+            Self::Argmax | Self::Thresholds(_) => None,
         }
     }
 
@@ -53,7 +71,9 @@ impl Decision {
         let needed = match self {
             Self::Argmax => classes.get(),
             Self::Costs(costs) => costs.n_classes(),
-            Self::Thresholds(thresholds) => thresholds.0.len() + 1,
+            Self::Thresholds(thresholds) | Self::Guarded { thresholds, .. } => {
+                thresholds.0.len() + 1
+            }
         };
         if needed != classes.get() {
             return Err(mismatch(
@@ -69,6 +89,11 @@ impl Decision {
                 .map(|p| costs.decide(p))
                 .collect::<std::result::Result<_, _>>()?,
             Self::Thresholds(thresholds) => rows.map(|p| thresholds.answer(p)).collect(),
+            Self::Guarded { by, thresholds } => {
+                let answers = by.answers(classes, probabilities)?;
+                let rows = rows.zip(answers);
+                rows.map(|(p, class)| thresholds.accept(class, p)).collect()
+            }
         })
     }
 }
@@ -105,11 +130,14 @@ impl Thresholds {
     /// The likeliest observed class `i` if `p_i ≥ t_i`, otherwise the negative class.
     #[doc(alias = "eq:threshold-decision")]
     fn answer(&self, p: &[f64]) -> usize {
-        let negative = self.0.len();
-        let class = top_class(&p[..negative]);
-        match self.0[class] {
-            Some(t) if p[class] >= t => class,
-            _ => negative,
+        self.accept(top_class(&p[..self.0.len()]), p)
+    }
+
+    /// A class if it is likely enough, otherwise the negative class.
+    fn accept(&self, class: usize, p: &[f64]) -> usize {
+        match self.0.get(class) {
+            Some(Some(t)) if p[class] >= *t => class,
+            _ => self.0.len(),
         }
     }
 }

@@ -208,6 +208,67 @@ pub fn estimate_priors(from: &Priors, probabilities: &[f64]) -> Result<ShiftEsti
     Ok(shift.found)
 }
 
+/// Whether rows have other class shares than the rows of the population that a model was calibrated on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The shares to use: those found if they moved, else the population's.
+    pub priors: Priors,
+    /// Whether the shares moved by more than chance.
+    pub moved: bool,
+    /// How much more likely the rows are under their own shares than under those found the same way on rows of the
+    /// population.
+    pub statistic: f64,
+    /// What the statistic must exceed: one in a thousand samples of an unchanged population does.
+    pub limit: f64,
+}
+
+impl Moved {
+    /// Compares the shares `found` on new rows with those found on rows of the `population`, both from probabilities
+    /// under the population's shares.
+    ///
+    /// ```text
+    /// S = 2 Σ_x log (Σ_y p(y|x) τ̂_y/τ_y) / (Σ_y p(y|x) τ̃_y/τ_y),   moved if S > (1 + n/ñ) χ²_{k-1, 0.999}
+    /// ```
+    ///
+    /// `τ̂` are the shares found on the `n` new rows, `τ̃` those on the `ñ` known ones. Probabilities that are a little off
+    /// move both alike, and few rows move `τ̂` by chance: neither is taken for other shares.
+    #[doc(alias = "eq:shift-test")]
+    pub fn new(population: &Priors, found: &Priors, rows: &[f64], known: &[f64]) -> Result<Self> {
+        let expected = estimate_priors(population, known)?.priors;
+        let statistic =
+            log_likelihood(population, found, rows)? - log_likelihood(population, &expected, rows)?;
+        let statistic = (2.0 * statistic).max(0.0);
+        let more = 1.0 + rows.len() as f64 / known.len().max(1) as f64;
+        let classes = population.as_slice().iter().filter(|&&pi| pi > 0.0).count();
+        let limit = more * chi_squared_999(classes.saturating_sub(1).max(1) as f64);
+        let moved = statistic > limit;
+        Ok(Self {
+            priors: if moved { found } else { population }.clone(),
+            moved,
+            statistic,
+            limit,
+        })
+    }
+}
+
+/// The sum of `log Σ_y p(y|x) π'_y/π_y` over rows, which is held above the smallest number there is.
+fn log_likelihood(from: &Priors, to: &Priors, probabilities: &[f64]) -> Result<f64> {
+    Block::Probability.rows(from.classes(), probabilities)?;
+    let ratios = ratios(from, to)?;
+    let row = |p: &[f64]| -> f64 {
+        let sum: f64 = p.iter().zip(&ratios).map(|(p, r)| p * r).sum();
+        sum.max(f64::MIN_POSITIVE).ln()
+    };
+    Ok(probabilities.chunks(ratios.len()).map(row).sum())
+}
+
+/// The 99.9 % point of the chi-squared distribution (Wilson and Hilferty 1931).
+fn chi_squared_999(degrees: f64) -> f64 {
+    const Z: f64 = 3.090_232_306_167_813;
+    let part = 2.0 / (9.0 * degrees);
+    degrees * (1.0 - part + Z * part.sqrt()).powi(3)
+}
+
 /// `π'_y / π_y`, 0 where both are.
 fn ratios(from: &Priors, to: &Priors) -> Result<Vec<f64>> {
     if from.classes() != to.classes() {
@@ -254,6 +315,63 @@ mod tests {
 
     fn priors(pi: &[f64]) -> Priors {
         Priors::new(pi.to_vec()).unwrap()
+    }
+
+    /// SciPy 1.14: `chi2.ppf(0.999, d)`.
+    #[test]
+    fn chi_squared_is_near_scipys() {
+        for (degrees, point) in [(1.0, 10.827_566), (2.0, 13.815_511), (9.0, 27.877_165)] {
+            let found = chi_squared_999(degrees);
+            assert!((found / point - 1.0).abs() < 0.04, "{degrees}: {found}");
+        }
+    }
+
+    /// Shares from few rows of the same population are left alone, which keeps probabilities as good as they were;
+    /// shares that did move are found.
+    #[test]
+    fn only_shares_that_moved_are_changed() {
+        use crate::pu_metrics::trust::Told;
+        use crate::testing::{Draws, Plane};
+        let mut draws = Draws(5);
+        let (mut kept, mut found, mut plain, mut guarded, mut always) = (0, 0, 0.0, 0.0, 0.0);
+        let runs = 40;
+        for _ in 0..runs {
+            let plane = Plane {
+                priors: Priors::new(vec![0.2, 0.15, 0.65]).unwrap(),
+                radius: 1.6,
+            };
+            let told = Told::new(plane, (30, 300), 0.05, 1.7, &mut draws);
+            let (_, known, _) = told.answers(&told.scores);
+            let population = &told.population;
+            let loss = |p: &[f64], classes: &[usize]| {
+                let rows = p.chunks(3).zip(classes);
+                rows.map(|(p, &y)| -p[y].max(1e-9).ln()).sum::<f64>() / classes.len() as f64
+            };
+            let (classes, scores) = told.truth(280, &mut draws);
+            let (_, p, _) = told.answers(&scores);
+            let em = estimate_priors(population, &p).unwrap().priors;
+            let moved = Moved::new(population, &em, &p, &known).unwrap();
+            kept += i32::from(!moved.moved);
+            let under = |to: &Priors| loss(&reweighted(population, to, &p).unwrap(), &classes);
+            plain += under(population);
+            guarded += under(&moved.priors);
+            always += under(&em);
+            // Three quarters of the rows are of the first class.
+            let other = Priors::new(vec![0.75, 0.05, 0.2]).unwrap();
+            let shifted = told.rows(&other, 280, &mut draws);
+            let (_, p, _) = told.answers(&shifted);
+            let em = estimate_priors(population, &p).unwrap().priors;
+            let moved = Moved::new(population, &em, &p, &known).unwrap();
+            found += i32::from(moved.moved && (moved.priors.as_slice()[0] - 0.75).abs() < 0.2);
+        }
+        println!(
+            "kept {kept}, found {found} of {runs}; log-loss {plain:.2} {guarded:.2} {always:.2}"
+        );
+        assert!(kept >= 39 && found >= 39, "{kept} {found}");
+        assert!(
+            guarded <= always && guarded <= 1.005 * plain,
+            "{plain} {guarded} {always}"
+        );
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use mpu_data::table::{EncodeOptions, FeatureSchema, TableInput};
 use mpu_data::{ClassCount, Features, Priors};
 use mpu_eval::margins::top_margins;
-use mpu_eval::shift::{ShiftEstimate, estimate_priors, reweighted};
+use mpu_eval::pu_metrics::{Evidence, Target, UncertainPriors};
+use mpu_eval::shift::reweighted;
 use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
 use mpu_eval::training_range::MARGIN;
 use mpu_eval::{Anchor, Calibration, Decision};
@@ -24,9 +25,10 @@ use crate::error::{Context as _, Result, bail, ensure};
 use crate::fit::Trained;
 use crate::folder::{HeldOutScores, ModelCard, RunFolder};
 use crate::params::ClassifierParams;
-use crate::predictions::{Place, Predictions, Rule};
+use crate::predictions::{Decided, Place, Predictions, Rule};
 use crate::prepared::{Grown, Prepared};
 use crate::scorer::Scorer;
+use crate::target_sample::{TargetEstimate, TargetSample};
 
 /// What the class that is none of the observed ones is called; the first that no observed class has.
 const UNKNOWN: [&str; 3] = [crate::costs::UNKNOWN, "negative", "none of these"];
@@ -257,11 +259,18 @@ impl Classifier {
         Ok(encoded.features)
     }
 
-    /// How it decides unless told otherwise: the likeliest class, or with costs the cheapest.
+    /// The class shares of the population that new rows come from: those of labelled rows and pool together if
+    /// both are one population, else the pool's.
+    pub fn population(&self) -> &Priors {
+        self.card.population.as_ref().unwrap_or(self.priors())
+    }
+
+    /// How it decides unless told otherwise: the likeliest class, or with costs the cheapest, among rows of
+    /// its [population](Self::population).
     pub fn rule(&self) -> Rule {
         let costs = self.card.costs.clone();
         Rule {
-            target: None,
+            target: self.card.population.clone(),
             decision: costs.map_or(Decision::Argmax, Decision::Costs),
         }
     }
@@ -373,17 +382,13 @@ impl Classifier {
         place: &Place<'_>,
     ) -> Result<Predictions> {
         let scores = self.part_scores(rows, place)?;
-        let mut exact = self.probabilities(&scores)?;
-        if let Some(target) = &rule.target {
-            exact = reweighted(self.priors(), target, &exact)?;
-        }
-        let probabilities: Vec<f32> = exact.iter().map(|&p| p as f32).collect();
-        let written = written(&exact);
+        let decided = self.decide(rule, &scores)?;
+        let probabilities: Vec<f32> = decided.probabilities.iter().map(|&p| p as f32).collect();
         let margins = top_margins(self.classes(), &probabilities)?;
         let width = self.card.shape.len();
         let outside = rows.chunks(width).map(|row| self.outside(row));
         Ok(Predictions {
-            answers: rule.decision.answers(self.classes(), &written)?,
+            answers: decided.answers,
             margins: margins.into_iter().map(|margin| margin as f32).collect(),
             outside: outside.collect::<Result<_>>()?,
             scores,
@@ -391,10 +396,19 @@ impl Classifier {
         })
     }
 
-    /// The answers that go with scores, by the classifier's own rule.
-    pub fn answers_to(&self, scores: &[f32]) -> Result<Vec<usize>> {
-        let written = written(&self.probabilities(scores)?);
-        Ok(self.rule().decision.answers(self.classes(), &written)?)
+    /// Probabilities and answers that go with scores: what every command and judgement decides by.
+    pub fn decide(&self, rule: &Rule, scores: &[f32]) -> Result<Decided> {
+        let mut probabilities = self.probabilities(scores)?;
+        if let Some(target) = &rule.target {
+            probabilities = reweighted(self.priors(), target, &probabilities)?;
+        }
+        let answers = rule
+            .decision
+            .answers(self.classes(), &written(&probabilities))?;
+        Ok(Decided {
+            probabilities,
+            answers,
+        })
     }
 
     /// Probabilities of scores under the pool's priors.
@@ -402,23 +416,61 @@ impl Classifier {
         Ok(self.calibration.probabilities(scores)?)
     }
 
-    /// The class shares that make rows likeliest, for a [`Rule`] about rows that are not like the pool.
-    pub fn estimate_target(&self, rows: &Features) -> Result<ShiftEstimate> {
-        let probabilities = self.probabilities(&self.scores(rows)?)?;
-        Ok(estimate_priors(self.priors(), &probabilities)?)
+    /// The pool's priors and how far off they may be: by their intervals if they were estimated.
+    pub fn uncertain_priors(&self) -> Result<UncertainPriors> {
+        let priors = self.priors().clone();
+        let Some(report) = &self.card.estimated_priors else {
+            return Ok(UncertainPriors::exact(priors));
+        };
+        let intervals = report.classes.iter();
+        let intervals: Vec<(f64, f64)> = intervals
+            .map(|class| (class.interval.low, class.interval.high))
+            .collect();
+        Ok(UncertainPriors::with_intervals(priors, &intervals)?)
+    }
+
+    /// The population that a rule is about.
+    pub fn target(&self, rule: &Rule) -> Target {
+        match &rule.target {
+            None => Target::Pool,
+            Some(target) if Some(target) == self.card.population.as_ref() => {
+                Target::Population(target.clone())
+            }
+            Some(target) => Target::Shares(target.clone()),
+        }
+    }
+
+    /// The class shares of rows that may be unlike the population, for a [`Rule`] about them: those that make
+    /// the rows likeliest, if they moved by more than chance.
+    pub fn estimate_target(&self, rows: &Features) -> Result<TargetEstimate> {
+        let mut sample = TargetSample::new(self.classes());
+        sample.add_scores(self, 0, &self.scores(rows)?)?;
+        sample.estimate(self, || Ok(()))
     }
 
     /// For each observed class, the probability from which on its answers are right as often as asked, by the
-    /// held-out rows; `targets` has a precision for every observed class.
-    pub fn precision_thresholds(&self, targets: &[f64]) -> Result<Vec<PrecisionThreshold>> {
+    /// held-out rows and with confidence; `targets` has a precision for every observed class. They make
+    /// the rule stricter, never more generous.
+    pub fn precision_thresholds(
+        &self,
+        rule: &Rule,
+        targets: &[f64],
+    ) -> Result<Vec<PrecisionThreshold>> {
         let held = self.held_out().with_context(|| {
             format!(
                 "{} has no held-out.csv: a precision needs held-out rows\nhint: give --threshold, or train again",
                 self.title()
             )
         })?;
-        let written = written(&self.probabilities(&held.scores)?);
-        let found = precision_thresholds(self.priors(), &held.labels, &written, targets)?;
+        let decided = self.decide(rule, &held.scores)?;
+        let evidence = Evidence {
+            priors: &self.uncertain_priors()?,
+            target: &self.target(rule),
+            labels: &held.labels,
+            probabilities: Some(&self.probabilities(&held.scores)?),
+        };
+        let written = written(&decided.probabilities);
+        let found = precision_thresholds(&evidence, &decided.answers, &written, targets)?;
         Ok(found)
     }
 

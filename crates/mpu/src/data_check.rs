@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use mpu_data::split::Scenario;
 use mpu_data::table::{ColumnType, DataCheck, HeldOut, SamplingScheme};
 use mpu_report::{Align, Format, Table};
 use serde::Serialize;
@@ -82,12 +83,19 @@ pub fn describe_check(
         let rows = check.labels.unlabeled_by_file;
         let _ = writeln!(text, "unlabelled by their file or list: {rows} rows");
     }
-    let scheme = match check.sampling.scheme {
-        SamplingScheme::CaseControl => "case-control",
-        SamplingScheme::SingleSample => "single-sample",
-        SamplingScheme::Unknown => "unknown",
+    let (scenario, meaning) = match check.sampling.scheme {
+        SamplingScheme::SingleSample => (
+            Scenario::SingleSample.slug(),
+            "new rows are taken to have the class shares of labelled rows and pool together; if the labelled rows were collected separately, say --scenario case-control",
+        ),
+        SamplingScheme::CaseControl => (
+            Scenario::CaseControl.slug(),
+            "new rows are taken to have the class shares of the pool; if labelled rows and pool are one population, say --scenario single-sample",
+        ),
+        SamplingScheme::Unknown => ("not known", "the rows themselves cannot tell"),
     };
-    let _ = writeln!(text, "sampling: {scheme} ({})", check.sampling.why);
+    let why = &check.sampling.why;
+    let _ = writeln!(text, "scenario: {scenario}, because {why}; {meaning}");
     if !check.columns.is_empty() {
         text += &rendered(&columns(check))?;
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use mpu_data::split::Scenario;
 use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{CostMatrix, MpuLabel, Priors, Scaler, Shape};
 use mpu_eval::{Calibration, TrainingRange};
@@ -57,6 +58,13 @@ pub struct ModelCard {
     pub class_names: Vec<String>,
     /// The class priors it was trained with.
     pub priors: Priors,
+    /// How labelled rows and pool came about; collected separately if a card of before does not say.
+    #[serde(default)]
+    pub scenario: Scenario,
+    /// The class shares of the population that new rows come from, where they are not those of the pool:
+    /// probabilities and answers refer to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<Priors>,
     /// The method.
     pub method: Method,
     /// The binary loss, for methods that use one.
@@ -104,6 +112,8 @@ impl ModelCard {
             scaler: prepared.scaler.clone(),
             class_names: facts.class_names.clone(),
             priors: prepared.priors.clone(),
+            scenario: facts.scenario,
+            population: facts.population.clone(),
             method: config.method,
             loss: config.loss,
             costs: prepared.costs.clone(),

@@ -78,6 +78,7 @@ mod record;
 mod rows;
 pub mod run_report;
 mod scorer;
+mod target_sample;
 
 pub use classifier::Classifier;
 pub use config::{Auto, BenchmarkData, ModelConfig, RunConfig, SweepConfig, is_about_a_table};
@@ -87,11 +88,12 @@ pub use error::{Error, Result};
 pub use fit::Trained;
 pub use folder::{HeldOutScores, ModelCard, RunFolder, read_state, write_state};
 pub use params::ClassifierParams;
-pub use predictions::{Place, Predictions, Rule};
+pub use predictions::{Decided, Place, Predictions, Rule};
 pub use prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher, dataset};
 pub use prior_estimate::{detector_margins, estimate_priors};
 pub use prior_summary::{prior_chart, prior_interval, prior_sentence, prior_warnings};
-pub use rows::{MIN_STEPS, TableConfig, TableData, TablePriors, TableRows};
+pub use rows::{MIN_STEPS, TableConfig, TableData, TablePriors, TableRows, TableScenario};
+pub use target_sample::{TargetEstimate, TargetSample};
 
 pub use mpu_data as data;
 pub use mpu_data::table::{MpuTable, TableOptions, read_table};

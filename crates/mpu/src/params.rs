@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use mpu_data::Scaling;
+use mpu_data::split::Scenario;
 use mpu_data::table::MpuTable;
 use mpu_models::Threads;
 use mpu_train::{DeviceChoice, Method, State, TrainSettings, Unobserved};
@@ -14,7 +15,7 @@ use crate::costs::NamedCosts;
 use crate::error::Result;
 use crate::fit::in_memory;
 use crate::prepared::Watcher;
-use crate::rows::{Given, TableConfig, TablePriors, TableRows};
+use crate::rows::{Given, TableConfig, TablePriors, TableRows, TableScenario};
 
 /// How a [`Classifier`] is fitted. Every setting has a default that follows the rows.
 ///
@@ -22,6 +23,7 @@ use crate::rows::{Given, TableConfig, TablePriors, TableRows};
 /// |---|---|
 /// | [`method`](Self::method) | `csmpu-st`: self-training |
 /// | [`priors`](Self::priors) | estimated |
+/// | [`scenario`](Self::scenario) | one population, unless the pool is a file of its own |
 /// | [`seed`](Self::seed) | 42 |
 /// | [`epochs`](Self::epochs) | 40 to 100, fewer the more rows there are |
 /// | [`model`](Self::model) | a perceptron whose width follows the rows; ResNet-20 for colour images |
@@ -99,6 +101,14 @@ impl ClassifierParams {
     pub fn priors<N: Into<String>>(mut self, priors: impl IntoIterator<Item = (N, f64)>) -> Self {
         let named = priors.into_iter().map(|(name, prior)| (name.into(), prior));
         self.config.data.priors = TablePriors::Given(named.collect::<BTreeMap<_, _>>());
+        self
+    }
+
+    /// Whether labelled rows and pool are one population or were collected separately, where that does not
+    /// follow from how the table was given.
+    #[must_use]
+    pub fn scenario(mut self, scenario: Scenario) -> Self {
+        self.config.data.scenario = TableScenario::Given(scenario);
         self
     }
 

@@ -54,6 +54,15 @@ pub struct Rule {
     pub decision: Decision,
 }
 
+/// What a rule makes of scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// `k` probabilities a row, under the class shares that the rule names.
+    pub probabilities: Vec<f64>,
+    /// The class answered.
+    pub answers: Vec<usize>,
+}
+
 /// Where rows are from, for errors.
 pub struct Place<'a> {
     /// The file; none for rows in memory.

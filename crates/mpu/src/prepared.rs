@@ -4,6 +4,7 @@ use mpu_data::dataset::TrainTest;
 use mpu_data::source::load::{LoadOptions, load};
 use mpu_data::source::progress::Progress;
 use mpu_data::source::resolve::Locations;
+use mpu_data::split::Scenario;
 use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{CostMatrix, Priors, Scaler, Seed, Split};
 use mpu_eval::TrainingRange;
@@ -82,6 +83,10 @@ pub struct DataFacts {
     pub range: Option<TrainingRange>,
     /// How the priors were estimated, if they were.
     pub estimated: Option<PriorReport>,
+    /// How labelled rows and pool came about.
+    pub scenario: Scenario,
+    /// The class shares of the population that new rows come from, where they are not the pool's.
+    pub population: Option<Priors>,
 }
 
 /// The dataset of a configuration, downloaded if need be.
@@ -140,6 +145,8 @@ impl Prepared {
                 check: None,
                 range: None,
                 estimated,
+                scenario: config.data.scenario,
+                population: None,
             },
             problem,
             scaler,

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mpu_data::source::content::sha256;
+use mpu_data::split::Scenario;
 use mpu_data::split::draw::hold_out;
 use mpu_data::table::{
-    EncodeOptions, InputFormat, LabelConvention, Missing, MpuTable, Positives, TableInput,
-    TableOptions, UnlabeledMarker, read_held_out, read_table,
+    DataCheck, EncodeOptions, InputFormat, LabelConvention, Missing, MpuTable, Positives, Sampling,
+    TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
 use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
@@ -94,6 +95,10 @@ pub struct TableData {
     pub scaling: Option<Scaling>,
     /// `auto`, or the share of each observed class in the pool.
     pub priors: TablePriors,
+    /// Whether labelled rows and pool are one population (`single-sample`) or were collected separately
+    /// (`case-control`); `auto` goes by how they are given.
+    #[serde(skip_serializing_if = "TableScenario::is_auto")]
+    pub scenario: TableScenario,
 }
 
 /// Where priors come from.
@@ -105,6 +110,46 @@ pub enum TablePriors {
     /// The user knows them.
     Given(BTreeMap<String, f64>),
 }
+
+/// Where the scenario comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableScenario {
+    /// It follows from how the rows are given.
+    Found(Auto),
+    /// The user knows it.
+    Given(Scenario),
+}
+
+impl TableScenario {
+    /// Every one there is.
+    pub const ALL: [Self; 3] = [
+        Self::Found(Auto::Auto),
+        Self::Given(Scenario::SingleSample),
+        Self::Given(Scenario::CaseControl),
+    ];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+    fn is_auto(&self) -> bool {
+        matches!(self, Self::Found(Auto::Auto))
+    }
+
+    /// The one name used in files and flags.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Found(Auto::Auto) => "auto",
+            Self::Given(scenario) => scenario.slug(),
+        }
+    }
+
+    /// Puts what the user says in the place of what a check found.
+    pub fn apply(self, check: &mut DataCheck) {
+        if let Self::Given(scenario) = self {
+            check.sampling = Sampling::given(scenario);
+        }
+    }
+}
+
+mpu_data::named!(TableScenario, "scenario");
 
 impl Default for TableData {
     fn default() -> Self {
@@ -127,6 +172,7 @@ impl Default for TableData {
             split_seed: 42,
             scaling: None,
             priors: TablePriors::Estimated(Auto::Auto),
+            scenario: TableScenario::Found(Auto::Auto),
         }
     }
 }
@@ -167,7 +213,9 @@ impl TableData {
     /// Reads and understands the table.
     pub fn read(&self) -> Result<MpuTable> {
         let _span = tracing::info_span!("load").entered();
-        Ok(read_table(TableInput::file(&self.file), &self.options()?)?)
+        let mut table = read_table(TableInput::file(&self.file), &self.options()?)?;
+        self.scenario.apply(&mut table.check);
+        Ok(table)
     }
 
     /// Paths that hold wherever the program is started.
@@ -212,6 +260,8 @@ pub(crate) struct Given {
     pub(crate) batching: bool,
     pub(crate) epochs: bool,
     pub(crate) schedule: bool,
+    /// `train.self-training.sure`.
+    pub(crate) sure: bool,
 }
 
 impl Given {
@@ -222,6 +272,7 @@ impl Given {
         batching: true,
         epochs: true,
         schedule: true,
+        sure: true,
     };
 
     /// What a parsed configuration says.
@@ -234,6 +285,9 @@ impl Given {
             batching: in_train("batching"),
             epochs: in_train("epochs"),
             schedule: in_train("schedule"),
+            sure: train
+                .and_then(|train| train.get("self-training")?.as_table())
+                .is_some_and(|constants| constants.contains_key("sure")),
         }
     }
 }
@@ -364,6 +418,13 @@ impl<'a> TableRows<'a> {
                 classes: judged.classes,
             })?;
         }
+        let check = self.checked();
+        let scenario = check.sampling.scenario().unwrap_or_default();
+        let labeled: Vec<u64> = check.classes.iter().map(|class| class.labeled).collect();
+        let population = match scenario {
+            Scenario::CaseControl => None,
+            Scenario::SingleSample => Some(priors.of_population(&labeled, check.unlabeled)?),
+        };
         let digest: Vec<String> = held.iter().map(usize::to_string).collect();
         Ok(Prepared {
             model: match &config.model {
@@ -380,9 +441,11 @@ impl<'a> TableRows<'a> {
                 split_digest: sha256(digest.join(" ").as_bytes()),
                 mark: None,
                 schema: Some(table.schema.clone()),
-                check: Some(table.check.clone()),
+                check: Some(check),
                 range: Some(range),
                 estimated,
+                scenario,
+                population,
             },
             problem,
             scaler,
@@ -427,9 +490,19 @@ impl<'a> TableRows<'a> {
         }
     }
 
-    /// The estimator of priors that suits the table.
+    /// The estimator of priors that suits how the rows were labelled.
     fn estimator(&self) -> EstimatorKind {
-        EstimatorKind::SharedRate
+        match self.checked().sampling.scenario().unwrap_or_default() {
+            Scenario::SingleSample => EstimatorKind::SharedRate,
+            Scenario::CaseControl => EstimatorKind::LabelingRate,
+        }
+    }
+
+    /// What was understood of the table, with the scenario that the user gave.
+    fn checked(&self) -> DataCheck {
+        let mut check = self.table.check.clone();
+        self.config.data.scenario.apply(&mut check);
+        check
     }
 
     /// Margins of all rows by trees, or else by networks, that have not seen them, and the estimator that suits them:
@@ -541,7 +614,17 @@ impl TableConfig {
         if !given.schedule {
             self.train.schedule = Schedule::Cosine;
         }
-        self.check(share)
+        self.check(share)?;
+        // A sure model can show that priors which the user knows are too low. Estimated ones come with an interval,
+        // and a model that is too sure must not overrule them.
+        let estimated = matches!(self.data.priors, TablePriors::Estimated(_));
+        if let Some(constants) = &mut self.train.self_training
+            && estimated
+            && !given.sure
+        {
+            constants.sure = 1.0;
+        }
+        Ok(())
     }
 
     /// A name for the run's folder.

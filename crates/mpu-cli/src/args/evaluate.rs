@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use mpu::judge::RowsOptions;
 use mpu_data::table::InputFormat;
 
+use super::decision::DecisionArgs;
 use super::{Report, slug_parser};
 
 /// `mpu-cli evaluate`.
@@ -17,10 +18,8 @@ pub(crate) struct Evaluate {
     #[command(flatten)]
     pub(crate) rows: RowsArgs,
 
-    /// Tell the mean cost of an answer by these costs: a CSV or TOML file, true classes in rows, answers in
-    /// columns. By default those that the model was trained with, if there are any.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) cost_matrix: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
 
     #[command(flatten)]
     pub(crate) report: Report,

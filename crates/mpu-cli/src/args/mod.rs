@@ -1,6 +1,7 @@
 //! Arguments, as typed.
 
 pub(crate) mod completions;
+pub(crate) mod decision;
 pub(crate) mod evaluate;
 pub(crate) mod export;
 pub(crate) mod predict;

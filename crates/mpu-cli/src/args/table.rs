@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use mpu::TableScenario;
 use mpu_data::table::{InputFormat, Missing};
 
 use super::{Report, path, slug_parser, text};
@@ -71,6 +72,11 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) positives_class: Option<String>,
 
+    /// Whether labelled rows and pool are one population (single-sample) or were collected separately
+    /// (case-control); auto says single-sample unless the pool is a file of its own.
+    #[arg(long, value_name = "SCENARIO", value_parser = slug_parser::<TableScenario>(&TableScenario::ALL.map(TableScenario::slug)))]
+    pub(crate) scenario: Option<TableScenario>,
+
     /// The labels of an .npy array, as a separate array.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
@@ -100,6 +106,7 @@ impl TableArgs {
             ("key", word(&self.key)),
             ("positives-class", word(&self.positives_class)),
             ("labels", file(&self.labels)),
+            ("scenario", self.scenario.map(|s| text(s.slug()))),
         ]
         .into_iter()
         .filter_map(|(key, value)| Some(format!("data.{key}={}", value?)))

@@ -9,10 +9,9 @@ use crate::commands::Answer;
 
 pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
     // A check lists gaps rather than stopping at the first: by default they are filled in.
-    let options = TableConfig::read(None, &args.table.assignments())?
-        .data
-        .options()?;
-    let table = read_table(TableInput::file(&args.data), &options)?;
+    let data = TableConfig::read(None, &args.table.assignments())?.data;
+    let mut table = read_table(TableInput::file(&args.data), &data.options()?)?;
+    data.scenario.apply(&mut table.check);
     let held_out = match &args.test {
         None => None,
         Some(path) => {

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod data;
+mod decision;
 pub(crate) mod evaluate;
 pub(crate) mod export;
 pub(crate) mod losses;

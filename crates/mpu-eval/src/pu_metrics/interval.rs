@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The 97.5 % point of the normal distribution: intervals are of 95 %.
-const Z: f64 = 1.959_963_984_540_054;
+pub(super) const Z: f64 = 1.959_963_984_540_054;
 
 /// An estimated rate with its 95 % interval, clipped to `[0, 1]`, and the value before clipping.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,56 @@ pub struct Estimate {
     pub low: f64,
     /// The upper end of the interval.
     pub high: f64,
+    /// Whether the rows tell the rate at all.
+    #[serde(default)]
+    pub state: State,
+}
+
+/// Whether counts of rows tell a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum State {
+    /// They do.
+    #[default]
+    Identified,
+    /// They give a share outside `[0, 1]`, because there are too few rows or a prior is too high: the estimate comes
+    /// from probabilities.
+    ByProbabilities,
+    /// The same, and there are no probabilities.
+    NotIdentified,
+}
+
+mpu_data::named!(State, "state of an estimate", {
+    Identified => "identified",
+    ByProbabilities => "by-probabilities",
+    NotIdentified => "not-identified",
+});
+
+impl State {
+    /// The state of a raw estimate by counts alone. Rounding is let through.
+    pub(super) fn of(raw: f64) -> Self {
+        if (-1e-9..=1.0 + 1e-9).contains(&raw) {
+            Self::Identified
+        } else {
+            Self::NotIdentified
+        }
+    }
+}
+
+impl Estimate {
+    /// The rate, if the rows tell it.
+    pub fn known(&self) -> Option<f64> {
+        (self.state != State::NotIdentified).then_some(self.value)
+    }
+
+    /// A value in `[0, 1]` with its normal interval.
+    pub(super) fn normal(value: f64, raw: f64, variance: f64, state: State) -> Self {
+        let interval = Interval::normal(value, variance);
+        Self {
+            raw,
+            state,
+            ..interval.rate()
+        }
+    }
 }
 
 /// A number with its interval, before clipping.
@@ -130,6 +180,7 @@ impl Interval {
             raw: self.value,
             low: self.low.clamp(0.0, 1.0),
             high: self.high.clamp(0.0, 1.0),
+            state: State::of(self.value),
         }
     }
 }

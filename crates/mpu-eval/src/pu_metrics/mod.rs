@@ -32,14 +32,18 @@
 //! ```
 
 mod auc;
+mod evidence;
 mod interval;
 mod sensitivity;
 
-use mpu_data::{MpuLabel, Priors};
+use mpu_data::{ClassCount, MpuLabel, Priors};
 use serde::{Deserialize, Serialize};
 
 pub use auc::pu_auc;
-pub use interval::Estimate;
+use evidence::View;
+pub use evidence::{Evidence, Target, UncertainPriors};
+pub(crate) use evidence::{Rate, Tally};
+pub use interval::{Estimate, State};
 pub use sensitivity::{FACTORS, Sensitivity, Varied, sensitivity};
 
 use crate::error::{Error, Result};
@@ -90,9 +94,62 @@ pub struct PuJudgement {
 }
 
 impl PuJudgement {
-    /// Judges the answers to held-out rows, of which some must be of the pool.
+    /// Judges the answers to held-out rows, of which some must be of the pool, by counts and exact priors alone.
     pub fn new(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Result<Self> {
         Ok(Counts::new(priors, labels, answers)?.judge(priors))
+    }
+
+    /// Judges answers by all that is known: counts, how sure the priors are, and probabilities.
+    pub fn of(evidence: &Evidence<'_>, answers: &[usize]) -> Result<Self> {
+        let priors = evidence.priors.priors();
+        let (classes, pi) = (priors.classes(), priors.as_slice());
+        let (k, negative) = (classes.get(), classes.negative());
+        classes.check(answers)?;
+        let tally = Tally::new(evidence, answers, k)?;
+        let counts = &tally.counts;
+        let known = |class: usize| counts.n(class) > 0;
+        let complete = (0..negative).all(|class| known(class) || pi[class] == 0.0);
+        let joint = tally.joint();
+        let in_pool = |class: usize| counts.groups[negative][class] > 0;
+        let all: Vec<usize> = (0..k).collect();
+        let rate = |rate: Rate, class: usize| tally.estimate(rate, &[class], 1.0);
+        let judged = |class: usize| {
+            let given = in_pool(class);
+            let there = class < negative || pi[negative] > 0.0;
+            ClassJudgement {
+                recall: if class == negative {
+                    there.then(|| rate(Rate::Recall, class))
+                } else {
+                    Some(counts.share(class, class).rate())
+                },
+                precision: given.then(|| rate(Rate::Precision, class)),
+                f1: (given || there).then(|| rate(Rate::F1, class)),
+                answered: joint.iter().map(|row| row[class]).sum(),
+            }
+        };
+        let is_known = |class: usize| {
+            if class == negative {
+                complete
+            } else {
+                known(class)
+            }
+        };
+        let mean = |rate: Rate| tally.estimate(rate, &all, 1.0 / k as f64);
+        let identified = complete && (0..negative).all(known);
+        Ok(Self {
+            classes: (0..k).map(|y| is_known(y).then(|| judged(y))).collect(),
+            mean: identified.then(|| MacroJudgement {
+                recall: mean(Rate::Recall),
+                precision: mean(Rate::Precision),
+                f1: mean(Rate::F1),
+            }),
+            accuracy: complete.then(|| tally.estimate(Rate::Right, &all, 1.0)),
+            confusion: (0..k)
+                .map(|y| is_known(y).then(|| joint[y].clone()))
+                .collect(),
+            n_labeled: (0..negative).map(|class| counts.n(class)).collect(),
+            n_pool: counts.n(negative),
+        })
     }
 }
 
@@ -104,9 +161,19 @@ struct Counts {
 impl Counts {
     fn new(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Result<Self> {
         let classes = priors.classes();
-        check_labels(classes, labels, answers.len())?;
         classes.check(answers)?;
-        let mut groups = vec![vec![0; classes.get()]; classes.get()];
+        Self::of(classes, labels, answers, classes.get())
+    }
+
+    /// Counts answers below `n_answers`.
+    fn of(
+        classes: ClassCount,
+        labels: &[MpuLabel],
+        answers: &[usize],
+        n_answers: usize,
+    ) -> Result<Self> {
+        check_labels(classes, labels, answers.len())?;
+        let mut groups = vec![vec![0; n_answers]; classes.get()];
         for (&label, &answer) in labels.iter().zip(answers) {
             groups[classes.group(label)?][answer] += 1;
         }
@@ -141,18 +208,14 @@ impl Counts {
             .collect();
         classes.push(complete.then(|| self.negative(pi)));
         let shares = self.shares();
-        let joint = joint_shares(pi, &shares);
+        let joint = joint_shares(pi, pi, &shares);
         let confusion = (0..k)
             .map(|y| (if y == negative { complete } else { known(y) }).then(|| joint[y].clone()))
             .collect();
         let identified = complete && (0..negative).all(known);
         PuJudgement {
             mean: identified.then(|| self.means(pi, &classes)),
-            accuracy: complete.then(|| {
-                let accuracy =
-                    |shares: &[Vec<f64>]| (0..k).map(|y| joint_shares(pi, shares)[y][y]).sum();
-                self.delta(accuracy).rate()
-            }),
+            accuracy: complete.then(|| self.sum(pi, Rate::Right).rate()),
             classes,
             confusion,
             n_labeled: (0..negative).map(|class| self.n(class)).collect(),
@@ -201,18 +264,17 @@ impl Counts {
 
     fn means(&self, pi: &[f64], classes: &[Option<ClassJudgement>]) -> MacroJudgement {
         let k = pi.len() as f64;
-        let mean = |place: usize, rate: fn(&ClassJudgement) -> Option<Estimate>| {
-            let raw = |shares: &[Vec<f64>]| raw_rates(pi, shares).iter().map(|r| r[place]).sum();
+        let mean = |kind: Rate, rate: fn(&ClassJudgement) -> Option<Estimate>| {
             let clipped = classes.iter().flatten().filter_map(rate);
             Estimate {
                 value: clipped.map(|rate| rate.value).sum::<f64>() / k,
-                ..self.delta(raw).linear(1.0 / k, 0.0).rate()
+                ..self.sum(pi, kind).linear(1.0 / k, 0.0).rate()
             }
         };
         MacroJudgement {
-            recall: mean(0, |class| class.recall),
-            precision: mean(1, |class| class.precision),
-            f1: mean(2, |class| class.f1),
+            recall: mean(Rate::Recall, |class| class.recall),
+            precision: mean(Rate::Precision, |class| class.precision),
+            f1: mean(Rate::F1, |class| class.f1),
         }
     }
 
@@ -225,73 +287,89 @@ impl Counts {
         self.groups.iter().map(share).collect()
     }
 
-    /// A function of the groups' shares with its normal interval, by the delta method.
+    /// The sum of a rate over all classes in the pool, with its normal interval.
+    fn sum(&self, pi: &[f64], rate: Rate) -> Interval {
+        let (view, shares) = (View::new(pi, pi.to_vec()), self.shares());
+        let all: Vec<usize> = (0..pi.len()).collect();
+        let slopes = view.slopes(rate, &all, &shares);
+        let variance = self.variance(&shares, &all, &slopes);
+        Interval::normal(view.sum(rate, &all, &shares), variance)
+    }
+
+    /// Shares with one more row in every group, spread over all answers: none is 0 or 1.
+    fn smoothed(&self) -> Vec<Vec<f64>> {
+        let share = |group: &Vec<u64>| {
+            let n = group.iter().sum::<u64>() as f64 + 1.0;
+            let each = 1.0 / group.len() as f64;
+            group.iter().map(|&c| (c as f64 + each) / n).collect()
+        };
+        self.groups.iter().map(share).collect()
+    }
+
+    /// The variance of a function of the groups' shares, by the delta method.
     ///
     /// ```text
-    /// Var ≈ Σ_g (1/n_g) Σ_j m_gj D_gj² ,   D_gj the slope of F from m_g towards answer j
+    /// Var ≈ Σ_g (1/n_g) (Σ_j m_gj G_gj² - (Σ_j m_gj G_gj)²) ,   G_gj the slope of F in m_gj
     /// ```
+    ///
+    /// `slopes` are those of the answers named; in all others the function does not move.
     #[doc(alias = "eq:delta-interval")]
-    fn delta(&self, function: impl Fn(&[Vec<f64>]) -> f64) -> Interval {
-        const STEP: f64 = 1e-6;
-        let shares = self.shares();
-        let mut variance = 0.0;
-        for group in 0..shares.len() {
-            for answer in 0..shares.len() {
-                let weight = shares[group][answer];
-                if weight == 0.0 {
-                    continue;
-                }
-                let moved = |step: f64| {
-                    let mut moved = shares.clone();
-                    for (j, m) in moved[group].iter_mut().enumerate() {
-                        *m = (1.0 - step) * *m + if j == answer { step } else { 0.0 };
-                    }
-                    function(&moved)
-                };
-                let slope = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
-                variance += weight * slope * slope / self.n(group) as f64;
+    fn variance(&self, shares: &[Vec<f64>], answers: &[usize], slopes: &[Vec<f64>]) -> f64 {
+        let group = |group: usize| {
+            let pairs = answers.iter().zip(&slopes[group]);
+            let pairs = pairs.map(|(&answer, slope)| (shares[group][answer], slope));
+            let (mut mean, mut squares) = (0.0, 0.0);
+            for (share, slope) in pairs {
+                mean += share * slope;
+                squares += share * slope * slope;
             }
-        }
-        Interval::normal(function(&shares), variance)
+            (squares - mean * mean) / self.n(group) as f64
+        };
+        let groups = (0..shares.len()).filter(|&group| self.n(group) > 0);
+        groups.map(group).sum()
     }
 }
 
-/// The joint shares of true class and answer in the pool, from the groups' shares of answers.
+/// The joint shares of true class and answer in a population with class shares `τ`, from the groups' shares of
+/// answers.
 ///
 /// ```text
-/// i < k:  π_i P_i[ŷ=j]        k:  P_u[ŷ=j] - Σ_i π_i P_i[ŷ=j]
+/// i < k:  τ_i P_i[ŷ=j]        k:  τ_k/π_k (P_u[ŷ=j] - Σ_i π_i P_i[ŷ=j])
 /// ```
+///
+/// In the pool itself `τ = π`.
 #[doc(alias = "eq:pu-confusion")]
-fn joint_shares(pi: &[f64], shares: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn joint_shares(pi: &[f64], target: &[f64], shares: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let negative = pi.len() - 1;
+    let scale = rest_factor(pi, target);
+    let rest = (0..shares[negative].len()).map(|j| {
+        let observed = (0..negative).map(|class| pi[class] * shares[class][j]);
+        scale * (shares[negative][j] - observed.sum::<f64>())
+    });
+    let rest = rest.collect();
     let mut joint: Vec<Vec<f64>> = (0..negative)
-        .map(|class| shares[class].iter().map(|m| pi[class] * m).collect())
-        .collect();
-    let rest = (0..pi.len())
-        .map(|j| shares[negative][j] - joint.iter().map(|row| row[j]).sum::<f64>())
+        .map(|class| shares[class].iter().map(|m| target[class] * m).collect())
         .collect();
     joint.push(rest);
     joint
 }
 
-/// Recall, precision and F1 of every class, not clipped, 0 where there is none.
-fn raw_rates(pi: &[f64], shares: &[Vec<f64>]) -> Vec<[f64; 3]> {
+/// `τ_k/π_k`, by which rows of the unknown class count more or less in a population than in the pool.
+fn rest_factor(pi: &[f64], target: &[f64]) -> f64 {
     let negative = pi.len() - 1;
-    let joint = joint_shares(pi, shares);
-    let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    (0..pi.len())
-        .map(|class| {
-            let (right, answered) = (joint[class][class], shares[negative][class]);
-            let recall = if class == negative {
-                over(right, pi[class])
-            } else {
-                shares[class][class]
-            };
-            let f1 = over(2.0 * right, pi[class] + answered);
-            [recall, over(right, answered), f1]
-        })
-        .collect()
+    if target[negative] == pi[negative] {
+        1.0
+    } else {
+        over(target[negative], pi[negative])
+    }
+}
+
+/// A ratio, 0 if there is nothing to divide by.
+pub(crate) fn over(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod trust;

@@ -1,9 +1,9 @@
 //! The same judgement under other priors.
 
-use mpu_data::{MpuLabel, Priors, bad_setting};
+use mpu_data::{Priors, bad_setting};
 use serde::{Deserialize, Serialize};
 
-use super::{Counts, PuJudgement};
+use super::{Evidence, PuJudgement, UncertainPriors};
 use crate::error::Result;
 
 /// The factors by which priors are tried: 10, 20 and 30 % less and more.
@@ -66,22 +66,31 @@ pub struct Sensitivity {
     pub judgement: PuJudgement,
 }
 
-/// The judgement with all observed priors, and with each alone, multiplied by each of [`FACTORS`].
-pub fn sensitivity(
-    priors: &Priors,
-    labels: &[MpuLabel],
-    answers: &[usize],
-) -> Result<Vec<Sensitivity>> {
-    let counts = Counts::new(priors, labels, answers)?;
+/// Up to so many classes each prior is varied alone, too.
+const FEW_CLASSES: usize = 20;
+
+/// The judgement by counts with all observed priors, and if there are few with each alone, multiplied by each of
+/// [`FACTORS`]. Shares of a population move with the priors.
+pub fn sensitivity(evidence: &Evidence<'_>, answers: &[usize]) -> Result<Vec<Sensitivity>> {
+    let told = evidence.priors.priors();
+    let n = told.observed().len();
+    let each = (0..if n <= FEW_CLASSES { n } else { 0 }).map(Varied::Class);
     let mut found = Vec::new();
-    let each = (0..priors.observed().len()).map(Varied::Class);
     for varied in std::iter::once(Varied::All).chain(each) {
         for factor in FACTORS {
-            let priors = varied.priors(priors, factor)?;
+            let priors = varied.priors(told, factor)?;
+            let exact = UncertainPriors::exact(priors.clone());
+            let target = evidence.target.moved(told, &priors)?;
+            let changed = Evidence {
+                priors: &exact,
+                target: &target,
+                probabilities: None,
+                ..*evidence
+            };
             found.push(Sensitivity {
                 varied,
                 factor,
-                judgement: counts.judge(&priors),
+                judgement: PuJudgement::of(&changed, answers)?,
                 priors,
             });
         }

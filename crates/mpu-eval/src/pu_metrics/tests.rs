@@ -154,7 +154,14 @@ fn precision_moves_with_its_prior() {
     let priors = Priors::new(vec![0.3, 0.5, 0.2]).unwrap();
     let labels = [Labeled(0), Labeled(1), Unlabeled, Unlabeled];
     let answers = [0, 1, 0, 2];
-    let all = sensitivity(&priors, &labels, &answers).unwrap();
+    let exact = UncertainPriors::exact(priors.clone());
+    let evidence = Evidence {
+        priors: &exact,
+        target: &Target::Pool,
+        labels: &labels,
+        probabilities: None,
+    };
+    let all = sensitivity(&evidence, &answers).unwrap();
     assert_eq!(all.len(), 18);
     for case in &all {
         let precision = case.judgement.classes[0]

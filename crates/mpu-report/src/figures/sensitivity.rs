@@ -30,13 +30,11 @@ impl PriorSensitivity {
     pub fn new(judged: &PuJudgement, changed: &[Sensitivity]) -> Self {
         type Pick = fn(&PuJudgement) -> Option<f64>;
         let picks: [(&str, Pick); 3] = [
-            ("estimated accuracy (%)", |j| Some(j.accuracy?.value)),
+            ("estimated accuracy (%)", |j| j.accuracy?.known()),
             ("estimated macro precision (%)", |j| {
-                Some(j.mean.as_ref()?.precision.value)
+                j.mean.as_ref()?.precision.known()
             }),
-            ("estimated macro F1 (%)", |j| {
-                Some(j.mean.as_ref()?.f1.value)
-            }),
+            ("estimated macro F1 (%)", |j| j.mean.as_ref()?.f1.known()),
         ];
         let curve = |(metric, pick): (&str, Pick)| {
             let percent = |judged: &PuJudgement| pick(judged).map(|share| 100.0 * share);

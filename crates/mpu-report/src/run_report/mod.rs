@@ -200,7 +200,7 @@ pub struct ClassScore {
 impl ClassScore {
     /// What is estimated of every class from labelled rows and the pool.
     pub fn estimated(names: &[String], judged: &PuJudgement) -> Vec<Self> {
-        let value = |rate: Option<Estimate>| rate.map(|rate| rate.value);
+        let value = |rate: Option<Estimate>| rate.and_then(|rate| rate.known());
         let score = |(class, name): (usize, &String)| {
             let rates = judged.classes.get(class).and_then(Option::as_ref);
             Self {

@@ -208,13 +208,13 @@ fn figures(md: &mut String, model: &Classifier) -> Result<()> {
         && let Known::Pu(labels) = &scored.known
     {
         any = true;
-        let found = ByPu::new(model, labels, &scored.scores)?;
+        let found = ByPu::new(model, &model.rule(), labels, &scored.scores)?;
         let _ = write!(
             md,
-            "\nEstimated without true labels, on {} (with 95 % intervals):\n\n",
-            scored.rows
+            "\nEstimated without true labels, on {}, about {} (with 95 % intervals):\n\n",
+            scored.rows, found.about
         );
-        md.push_str(&estimates(&found, &model.card().class_names).to_md());
+        md.push_str(&estimates(&found, model.names()).to_md());
         let _ = write!(
             md,
             "\nEstimated risk {:.4}{}. These figures assume that:\n\n",

@@ -47,15 +47,23 @@ fn options(card: &ModelCard) -> Result<onnx::Options> {
     let input = card.scaler.affine();
     Ok(onnx::Options {
         input: input.map(|(shift, scale)| Affine { shift, scale }),
-        calibration: card.calibration.as_ref().map(probabilities),
+        calibration: card.calibration.as_ref().map(|c| probabilities(c, card)),
         metadata,
     })
 }
 
-fn probabilities(calibration: &Calibration) -> onnx::Calibration {
-    let offsets = calibration.b().iter().map(|b| b.unwrap_or(ABSENT));
+/// Probabilities among rows of the population, as [`Classifier::decide`] gives them: `b_y + log(τ_y/π_y)`.
+fn probabilities(calibration: &Calibration, card: &ModelCard) -> onnx::Calibration {
+    let offset = |(class, b): (usize, &Option<f64>)| {
+        let moved = card.population.as_ref().map_or(0.0, |population| {
+            (population.as_slice()[class] / card.priors.as_slice()[class]).ln()
+        });
+        b.map(|b| b + moved)
+            .filter(|b| b.is_finite())
+            .unwrap_or(ABSENT)
+    };
     onnx::Calibration {
         a: calibration.a(),
-        b: offsets.collect(),
+        b: calibration.b().iter().enumerate().map(offset).collect(),
     }
 }

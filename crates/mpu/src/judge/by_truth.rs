@@ -1,6 +1,5 @@
 //! How good answers are by true labels.
 
-use mpu_data::CostMatrix;
 use mpu_eval::margins::{Margins, true_margins};
 use mpu_eval::reliability::Reliability;
 use mpu_eval::{Confusion, auc};
@@ -8,6 +7,7 @@ use serde::Serialize;
 
 use crate::classifier::Classifier;
 use crate::error::Result;
+use crate::predictions::{Decided, Rule};
 
 /// Bins of a reliability diagram.
 const BINS: usize = 10;
@@ -38,9 +38,12 @@ pub struct ByTruth {
     pub n_rows: u64,
     /// Share of right answers.
     pub accuracy: f64,
-    /// Mean cost of an answer, where costs are known.
+    /// Mean cost of an answer, where costs decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_cost: Option<f64>,
+    /// Mean cost of the likeliest classes as answers, where costs decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_cost_likeliest: Option<f64>,
     /// Mean over classes.
     pub macro_precision: f64,
     /// Mean over classes.
@@ -64,20 +67,22 @@ pub struct ByTruth {
 }
 
 impl ByTruth {
-    /// Judges the model's answers to rows whose true classes are known, with the model's own costs if no
-    /// others are given.
-    pub fn new(
-        model: &Classifier,
-        truths: &[usize],
-        scores: &[f32],
-        costs: Option<&CostMatrix>,
-    ) -> Result<Self> {
-        let costs = costs.or(model.card().costs.as_ref());
-        let (names, classes) = (&model.card().class_names, model.classes());
-        let calibration = model.card().calibration.as_ref();
-        let given = model.answers_to(scores)?;
+    /// Judges a rule's answers to rows whose true classes are known.
+    pub fn new(model: &Classifier, rule: &Rule, truths: &[usize], scores: &[f32]) -> Result<Self> {
+        let (names, classes) = (model.names(), model.classes());
+        let Decided {
+            probabilities,
+            answers: given,
+        } = model.decide(rule, scores)?;
         let confusion = Confusion::new(classes, truths, &given)?;
-        let probabilities = calibration.map(|c| c.probabilities(scores)).transpose()?;
+        let costs = rule.decision.costs();
+        let mean_cost = costs.map(|costs| confusion.mean_cost(costs)).transpose()?;
+        let likeliest = |costs| -> Result<f64> {
+            let likeliest = mpu_eval::top_classes(&probabilities, classes.get());
+            Ok(Confusion::new(classes, truths, &likeliest)?.mean_cost(costs)?)
+        };
+        let mean_cost_likeliest = costs.map(likeliest).transpose()?;
+        let probabilities = model.card().calibration.as_ref().map(|_| probabilities);
         let (areas, auc_by) = match &probabilities {
             Some(p) => (auc::one_versus_rest(classes, truths, p)?, "probabilities"),
             None => (auc::one_versus_rest(classes, truths, scores)?, "scores"),
@@ -99,7 +104,8 @@ impl ByTruth {
         Ok(Self {
             n_rows: confusion.n_rows(),
             accuracy: confusion.accuracy(),
-            mean_cost: costs.map(|costs| confusion.mean_cost(costs)).transpose()?,
+            mean_cost,
+            mean_cost_likeliest,
             macro_precision: rates.precision,
             macro_recall: rates.recall,
             macro_f1: rates.f1,

@@ -6,12 +6,12 @@ mod noticed;
 mod rows;
 mod tables;
 
-use mpu_data::CostMatrix;
 use mpu_report::run_report::Basis;
 use serde::Serialize;
 
 use crate::classifier::Classifier;
 use crate::error::{Context as _, Result};
+use crate::predictions::Rule;
 
 pub use by_pu::{ByPu, RiskFigures};
 pub use by_truth::{ByTruth, ClassFigures};
@@ -29,6 +29,8 @@ pub struct Judgement {
     basis: Basis,
     /// On which rows.
     rows: String,
+    /// How probabilities became answers.
+    decision: &'static str,
     classes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     true_labels: Option<ByTruth>,
@@ -56,21 +58,17 @@ pub fn own_rows(model: &Classifier) -> Result<ScoredRows> {
 }
 
 impl Judgement {
-    /// Judges scored rows.
-    ///
-    /// The mean cost of an answer is told by `costs`, or else by those that the model was trained with.
-    pub fn new(model: &Classifier, scored: ScoredRows, costs: Option<&CostMatrix>) -> Result<Self> {
-        let card = model.card();
-        let names = &card.class_names;
+    /// Judges a rule's answers to scored rows: those that `predict` gives by the same rule.
+    pub fn new(model: &Classifier, rule: &Rule, scored: ScoredRows) -> Result<Self> {
         let (mut true_labels, mut pu_rows) = (None, None);
         let mut warnings = scored.noticed.warnings;
         let basis = match &scored.known {
             Known::Truths(truths) => {
-                true_labels = Some(ByTruth::new(model, truths, &scored.scores, costs)?);
+                true_labels = Some(ByTruth::new(model, rule, truths, &scored.scores)?);
                 Basis::TrueLabels
             }
             Known::Pu(labels) => {
-                let found = ByPu::new(model, labels, &scored.scores)?;
+                let found = ByPu::new(model, rule, labels, &scored.scores)?;
                 warnings.extend(found.doubts.iter().cloned());
                 pu_rows = Some(found);
                 Basis::PuRows
@@ -80,7 +78,8 @@ impl Judgement {
             model: model.title(),
             basis,
             rows: scored.rows,
-            classes: names.clone(),
+            decision: rule.decision.slug(),
+            classes: model.names().to_vec(),
             true_labels,
             pu_rows,
             notes: scored.noticed.notes,

@@ -209,7 +209,7 @@ fn judged(
         let names: Vec<String> = names
             .map(|(name, n)| format!("{name} ({n} rows)"))
             .collect();
-        let note = format!("taken as negative: {}", names.join(", "));
+        let note = format!("taken as {}: {}", model.unknown(), names.join(", "));
         noticed.notes.push(note);
     }
     if !held.absent.is_empty() {

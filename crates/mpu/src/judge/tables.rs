@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mpu_eval::pu_metrics::{Estimate, Varied};
+use mpu_eval::pu_metrics::{Estimate, State, Varied};
 use mpu_report::{Align, Format, Table};
 
 use super::by_pu::ByPu;
@@ -25,6 +25,13 @@ impl Judgement {
         if let Some(found) = &self.pu_rows {
             let _ = writeln!(text, "judged without true labels, on {}", self.rows);
             tables.extend(by_pu(found, &self.classes));
+        }
+        if let Some(found) = &self.pu_rows {
+            let shares = found.shares.as_slice().iter().zip(&self.classes);
+            let shares: Vec<String> = shares
+                .map(|(share, name)| format!("{name} {:.1} %", 100.0 * share))
+                .collect();
+            let _ = writeln!(text, "about {}: {}", found.about, shares.join(", "));
         }
         for table in &tables {
             text += &mpu_report::render(format, table, &())?;
@@ -75,7 +82,7 @@ pub fn summary(model: &Classifier) -> Result<Table> {
     if let Some(scored) = held_out(model)
         && let Known::Pu(labels) = &scored.known
     {
-        let found = ByPu::new(model, labels, &scored.scores)?;
+        let found = ByPu::new(model, &model.rule(), labels, &scored.scores)?;
         let name = "accuracy estimated without true labels".to_owned();
         table.push([name, estimate(found.judgement.accuracy)]);
     }
@@ -105,15 +112,40 @@ fn maybe(share: Option<f64>) -> String {
     share.map_or("–".to_owned(), percent)
 }
 
-/// An estimate with its interval.
+/// An estimate with its interval; where counts cannot tell it, it says so.
 pub(crate) fn estimate(found: Option<Estimate>) -> String {
+    let Some(found) = found else {
+        return "–".to_owned();
+    };
+    let shown = format!(
+        "{} % ({:.1} to {:.1})",
+        below_all(found.value),
+        100.0 * found.low,
+        100.0 * found.high
+    );
+    match found.state {
+        State::Identified => shown,
+        State::ByProbabilities => format!("{shown}, by probabilities"),
+        State::NotIdentified => format!("not identified (counts give {:.1} %)", 100.0 * found.raw),
+    }
+}
+
+/// A share in per cent; less than all of it is never shown as all.
+fn below_all(share: f64) -> String {
+    let percent = 100.0 * share;
+    let shown = if share < 1.0 {
+        percent.min(99.9)
+    } else {
+        percent
+    };
+    format!("{shown:.1}")
+}
+
+/// An estimate by counts alone, without its interval.
+fn counted(found: Option<Estimate>) -> String {
+    let not = || "not identified".to_owned();
     found.map_or("–".to_owned(), |found| {
-        format!(
-            "{:.1} % ({:.1} to {:.1})",
-            100.0 * found.value,
-            100.0 * found.low,
-            100.0 * found.high
-        )
+        found.known().map_or_else(not, percent)
     })
 }
 
@@ -137,8 +169,16 @@ fn by_truth(found: &ByTruth, names: &[String]) -> Vec<Table> {
     ] {
         all.push([name.to_owned(), value]);
     }
-    if let Some(cost) = found.mean_cost {
-        all.push(["mean cost of an answer".to_owned(), format!("{cost:.4}")]);
+    for (name, cost) in [
+        ("mean cost of an answer", found.mean_cost),
+        (
+            "mean cost of the likeliest classes",
+            found.mean_cost_likeliest,
+        ),
+    ] {
+        if let Some(cost) = cost {
+            all.push([name.to_owned(), format!("{cost:.4}")]);
+        }
     }
 
     let mut classes = Table::new([
@@ -195,7 +235,7 @@ fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
     let judgement = &found.judgement;
     let mean = judgement.mean.as_ref();
     let mut all = Table::new([
-        ("estimated from PU rows", Align::Left),
+        ("estimated without true labels", Align::Left),
         ("value (95 % interval)", Align::Right),
     ]);
     for (name, value) in [
@@ -213,7 +253,7 @@ fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
     let mut classes = Table::new([
         ("class", Align::Left),
         ("labelled rows", Align::Right),
-        ("prior", Align::Right),
+        ("share in the pool", Align::Right),
         ("recall", Align::Right),
         ("precision", Align::Right),
         ("F1", Align::Right),
@@ -240,7 +280,7 @@ fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
 /// All observed priors changed step by step; each alone by the largest steps. JSON has every step.
 fn sensitivity(found: &ByPu, names: &[String]) -> Table {
     let mut table = Table::new([
-        ("if the prior of", Align::Left),
+        ("by counts alone, if the share in the pool of", Align::Left),
         ("were off by", Align::Right),
         ("accuracy", Align::Right),
         ("macro precision", Align::Right),
@@ -258,10 +298,10 @@ fn sensitivity(found: &ByPu, names: &[String]) -> Table {
         table.push([
             name.to_owned(),
             format!("{:+.0} %", 100.0 * (one.factor - 1.0)),
-            maybe(one.judgement.accuracy.map(|a| a.value)),
-            maybe(mean.map(|m| m.precision.value)),
-            maybe(mean.map(|m| m.recall.value)),
-            maybe(mean.map(|m| m.f1.value)),
+            counted(one.judgement.accuracy),
+            counted(mean.map(|m| m.precision)),
+            counted(mean.map(|m| m.recall)),
+            counted(mean.map(|m| m.f1)),
         ]);
     }
     table

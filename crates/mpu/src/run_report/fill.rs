@@ -52,14 +52,14 @@ impl Measured {
             let Known::Truths(truths) = &scored.known else {
                 bail!("rows without true labels where they are needed");
             };
-            let found = ByTruth::new(model, truths, &scored.scores, None)?;
+            let found = ByTruth::new(model, &model.rule(), truths, &scored.scores)?;
             Ok((scored, found))
         });
         let pu = pu.map(|scored| -> Result<_> {
             let Known::Pu(labels) = &scored.known else {
                 bail!("rows with true labels where they are not expected");
             };
-            let found = ByPu::new(model, labels, &scored.scores)?;
+            let found = ByPu::new(model, &model.rule(), labels, &scored.scores)?;
             Ok((scored, found))
         });
         Ok(Self {
@@ -115,7 +115,7 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
         ),
         priors: Part::Given(parts::priors(&model)),
         sensitivity: Part::or_missing(
-            pu.map(|(_, found)| PriorSensitivity::new(&found.judgement, &found.sensitivity)),
+            pu.map(|(_, found)| PriorSensitivity::new(&found.counted, &found.sensitivity)),
             NO_PU,
         ),
         data_check: parts::data_check(&model)?,

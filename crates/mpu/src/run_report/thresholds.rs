@@ -13,12 +13,12 @@ const STEPS: usize = 40;
 /// The curve over thresholds; none for a model without probabilities.
 pub(crate) fn curve(model: &Classifier, scored: &ScoredRows) -> Result<Option<Thresholds>> {
     let card = model.card();
-    let Some(calibration) = &card.calibration else {
+    if card.calibration.is_none() {
         return Ok(None);
-    };
+    }
     let classes = card.priors.classes();
-    let p = calibration.probabilities(&scored.scores)?;
-    let given = model.answers_to(&scored.scores)?;
+    let decided = model.decide(&model.rule(), &scored.scores)?;
+    let (p, given) = (decided.probabilities, decided.answers);
     let (points, estimated) = match &scored.known {
         Known::Truths(truths) => (abstain::by_truth(classes, truths, &given, &p, STEPS)?, ""),
         Known::Pu(labels) => (

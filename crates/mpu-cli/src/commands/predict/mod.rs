@@ -1,6 +1,5 @@
 //! `mpu-cli predict`: rows scored with a trained model, in memory that does not grow with them.
 
-mod decision;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -21,6 +20,7 @@ use rayon::prelude::*;
 
 use crate::args::predict::{OutputFormat, Predict};
 use crate::commands::Answer;
+use crate::commands::decision::Asked;
 use crate::console::{Interrupted, interrupts};
 
 use output::{Columns, Destination, KeyKind, Keys, Lines};
@@ -54,22 +54,19 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
             model.title()
         );
     }
-    let decided = decision::decide(args, &model)?;
+    let asked = Asked::new(&args.decision, &model)?;
     // Begun before the work, so that a folder that cannot be written to is told at once.
     let destination = Destination::open(&args.out, args.force)?;
     let bar = bar();
-    let target = target::target(args, &model, interrupted, &bar)?;
-    if let Some(estimate) = &target.estimate {
+    let decided = asked.decide(&model, || target::estimate(args, &model, interrupted, &bar))?;
+    if let Some(estimate) = &decided.estimate {
         bar.set_length(estimate.rows);
     }
     bar.set_message("scoring");
     let job = Job {
         args,
         model: &model,
-        rule: Rule {
-            target: target.priors,
-            decision: decided.decision,
-        },
+        rule: decided.rule,
         interrupted,
         bar: &bar,
     };
@@ -91,11 +88,13 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
         classes: done.tally.classes(&model),
         decision: job.rule.decision.slug(),
         thresholds: match &job.rule.decision {
-            Decision::Thresholds(thresholds) => Some(thresholds.as_slice().to_vec()),
-            _ => None,
+            Decision::Thresholds(thresholds) | Decision::Guarded { thresholds, .. } => {
+                Some(thresholds.as_slice().to_vec())
+            }
+            Decision::Argmax | Decision::Costs(_) => None,
         },
         precision: decided.precision,
-        target: args.target_priors.slug(),
+        target: args.decision.target_priors.slug(),
         priors: job
             .rule
             .target
@@ -103,7 +102,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
             .unwrap_or(model.priors())
             .as_slice()
             .to_vec(),
-        estimate: target.estimate,
+        estimate: decided.estimate,
         outside_rows: done.outside_rows,
         outside,
         noticed: done.noticed,

@@ -7,8 +7,7 @@ use mpu_data::table::EncodeReport;
 use mpu_report::{Align, Format, Table};
 use serde::Serialize;
 
-use super::decision::ClassPrecision;
-use super::target::Estimate;
+use crate::commands::decision::{ClassPrecision, Estimate};
 use mpu::{Classifier, Predictions};
 
 /// Outside rows beyond this share are told.
@@ -83,14 +82,14 @@ pub(super) struct PredictionReport {
     pub(super) rows: u64,
     pub(super) rows_written: u64,
     pub(super) classes: Vec<ClassSummary>,
-    /// `argmax`, `thresholds` or `costs`.
+    /// `argmax`, `thresholds`, `guarded` or `costs`.
     pub(super) decision: &'static str,
     /// The threshold of each observed class, where there are any; null for a class that is never answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thresholds: Option<Vec<Option<f64>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) precision: Option<Vec<ClassPrecision>>,
-    /// `pool`, `uniform`, `estimate` or `given`.
+    /// `population`, `pool`, `uniform`, `estimate` or `given`.
     pub(super) target: &'static str,
     /// The class shares that probabilities are for, the unknown class last.
     pub(super) priors: Vec<f64>,

@@ -18,6 +18,7 @@ use super::format::InputFormat;
 use super::labels::LabelCheck;
 use super::schema::{ColumnKind, FeatureSchema};
 use super::stats::{ColumnStats, column_stats};
+use crate::split::Scenario;
 use crate::{Features, MpuLabel};
 
 /// What was understood of a table.
@@ -100,7 +101,7 @@ pub enum SamplingScheme {
     CaseControl,
     /// One sample was drawn, and some of its rows were labelled.
     SingleSample,
-    /// The data do not say.
+    /// Not known: checks of before said so of rows in one file.
     Unknown,
 }
 
@@ -131,10 +132,28 @@ impl Sampling {
 
     pub(super) fn one_file() -> Self {
         Self {
-            scheme: SamplingScheme::Unknown,
-            why: "one file holds both kinds of rows and does not say whether they were drawn \
-                  together"
-                .to_owned(),
+            scheme: SamplingScheme::SingleSample,
+            why: "one file holds labelled and unlabelled rows".to_owned(),
+        }
+    }
+
+    /// What the user says.
+    pub fn given(scenario: Scenario) -> Self {
+        Self {
+            scheme: match scenario {
+                Scenario::CaseControl => SamplingScheme::CaseControl,
+                Scenario::SingleSample => SamplingScheme::SingleSample,
+            },
+            why: "you said so".to_owned(),
+        }
+    }
+
+    /// The scenario that follows; none if it is not known.
+    pub fn scenario(&self) -> Option<Scenario> {
+        match self.scheme {
+            SamplingScheme::CaseControl => Some(Scenario::CaseControl),
+            SamplingScheme::SingleSample => Some(Scenario::SingleSample),
+            SamplingScheme::Unknown => None,
         }
     }
 }

@@ -59,7 +59,7 @@ fn leakage_is_suspected() {
     assert_eq!(constant, ["seen", "same"]);
     assert_eq!(table.check.columns[2].missing, 20);
     assert_eq!(table.check.columns[1].kind, ColumnType::Categorical(3));
-    assert_eq!(table.check.sampling.scheme, SamplingScheme::Unknown);
+    assert_eq!(table.check.sampling.scheme, SamplingScheme::SingleSample);
     let warnings: Vec<String> = table
         .check
         .warnings
