@@ -26,7 +26,7 @@ fn true_labels_give_the_rates_of_the_confusion() {
     let evaluate = "evaluate --model run --data checked.csv";
     let found = items.json(evaluate);
     assert_eq!(found["basis"], "true-labels");
-    assert_eq!(found["classes"][3], "negative");
+    assert_eq!(found["classes"][3], "unknown");
     let judged = &found["true-labels"];
     let confusion = counts(&judged["confusion"]);
     // Six rows of a pool: one of each observed kind, three of none.
@@ -78,10 +78,60 @@ fn true_labels_give_the_rates_of_the_confusion() {
         "calibration error",
         "mean margin",
         "true class",
-        "taken as negative: fine (60 rows), new kind (60 rows)",
+        "taken as unknown: fine (60 rows), new kind (60 rows)",
         "missing values filled in",
     ];
     contains_all(&items.told(evaluate), &parts);
+}
+
+/// The answers that are judged are those that `predict` gives, whatever the rule.
+#[test]
+fn evaluate_and_predict_give_the_same_answers() {
+    let items = items();
+    let costs = "truth,dent,scratch,stain|odd,unknown\ndent,0,2,2,9\nscratch,2,0,2,9\nstain|odd,2,2,0,9\nunknown,1,1,1,0\n";
+    items.write("costs.csv", costs);
+    let mut reader = csv::Reader::from_path(items.path("checked.csv")).unwrap();
+    let truths: Vec<usize> = reader
+        .records()
+        .map(|row| {
+            let row = row.unwrap();
+            KINDS.iter().position(|kind| *kind == &row[4]).unwrap_or(3)
+        })
+        .collect();
+    let mut seen = Vec::new();
+    for flags in [
+        "",
+        "--target-priors pool",
+        "--target-priors uniform",
+        "--target-priors estimate",
+        "--target-priors dent=0.5,scratch=0.1,stain|odd=0.1",
+        "--cost-matrix costs.csv",
+        "--cost-matrix costs.csv --target-priors uniform",
+        "--threshold 0.7",
+        "--precision-target 0.8",
+        "--precision-target 0.8 --target-priors pool",
+    ] {
+        items.told(&format!(
+            "predict --model run --data checked.csv --out same.csv --force {flags}"
+        ));
+        let mut reader = csv::Reader::from_path(items.path("same.csv")).unwrap();
+        let names = ["dent", "scratch", "stain|odd", "unknown"];
+        let mut confusion = vec![vec![0u64; 4]; 4];
+        for (row, &truth) in reader.records().zip(&truths) {
+            let row = row.unwrap();
+            let answer = names.iter().position(|name| *name == &row[1]).unwrap();
+            confusion[truth][answer] += 1;
+        }
+        let found = items.json(&format!("evaluate --model run --data checked.csv {flags}"));
+        assert_eq!(
+            counts(&found["true-labels"]["confusion"]),
+            confusion,
+            "{flags}"
+        );
+        seen.push(confusion);
+    }
+    seen.dedup();
+    assert!(seen.len() > 4, "the flags matter");
 }
 
 #[test]
@@ -91,9 +141,12 @@ fn without_labels_the_runs_held_out_rows_are_judged() {
     assert_eq!(found["basis"], "pu-rows");
     let judged = &found["pu-rows"];
 
-    // An independent count from held-out.csv: the class of the highest a f + b.
+    // An independent count from held-out.csv: the class of the highest a f + b + log(τ/π), where τ are the shares of
+    // 50 labelled rows of each kind and a pool of 360 together.
     let card = items.read_json("run/model.json");
     let calibration = &card["calibration"];
+    let pi = [0.1667, 0.1667, 0.1667, 0.4999];
+    let tau = [0, 1, 2, 3].map(|y| (if y < 3 { 50.0 } else { 0.0 } + 360.0 * pi[y]) / 510.0);
     let mut reader = csv::Reader::from_path(items.path("run/held-out.csv")).unwrap();
     let mut groups = vec![vec![0u32; 4]; 4];
     for row in reader.records() {
@@ -101,7 +154,8 @@ fn without_labels_the_runs_held_out_rows_are_judged() {
         let group = KINDS.iter().position(|kind| *kind == &row[0]).unwrap_or(3);
         let calibrated = |(class, cell): (usize, &str)| {
             let score: f64 = cell.parse().unwrap();
-            number(&calibration["a"]) * score + number(&calibration["b"][class])
+            let moved: f64 = tau[class] / pi[class];
+            number(&calibration["a"]) * score + number(&calibration["b"][class]) + moved.ln()
         };
         let scores: Vec<f64> = row.iter().skip(1).enumerate().map(calibrated).collect();
         let answer = (0..4)
@@ -113,13 +167,26 @@ fn without_labels_the_runs_held_out_rows_are_judged() {
         let all: u32 = groups[group].iter().sum();
         f64::from(groups[group][answer]) / f64::from(all)
     };
-    let pi = 0.1667;
+    // Of all rows given a class, 50/510 of each kind and 360/510 of the pool, those that are of it.
+    let precision = |class: usize, prior: f64| {
+        let labeled: f64 = (0..3).map(|y| 50.0 * share(y, class)).sum();
+        let given = labeled + 360.0 * share(3, class);
+        (50.0 + 360.0 * prior) * share(class, class) / given
+    };
     for class in 0..3 {
         let rates = &judged["judgement"]["classes"][class];
         let recall = share(class, class);
-        let precision = (pi * recall / share(3, class)).min(1.0);
         assert!((number(&rates["recall"]["value"]) - recall).abs() < 1e-9);
-        assert!((number(&rates["precision"]["value"]) - precision).abs() < 1e-9);
+        let raw = number(&rates["precision"]["raw"]);
+        assert!((raw - precision(class, pi[class])).abs() < 1e-9);
+        let value = number(&rates["precision"]["value"]);
+        assert!(value < 1.0 && number(&rates["precision"]["high"]) <= 1.0);
+        let state = if raw > 1.0 {
+            "by-probabilities"
+        } else {
+            "identified"
+        };
+        assert_eq!(rates["precision"]["state"], state);
         assert!(number(&rates["recall"]["low"]) <= recall);
         assert!(number(&judged["auc"][class]["value"]) > 0.5);
     }
@@ -129,8 +196,10 @@ fn without_labels_the_runs_held_out_rows_are_judged() {
     let shrunk = &varied[0];
     assert_eq!(shrunk["factor"], 0.7);
     let first = &shrunk["judgement"]["classes"][0]["precision"]["raw"];
-    let unchanged = &judged["judgement"]["classes"][0]["precision"]["raw"];
-    assert!((number(first) - 0.7 * number(unchanged)).abs() < 1e-9);
+    assert!((number(first) - precision(0, 0.7 * pi[0])).abs() < 1e-9);
+    for (found, share) in judged["shares"].as_array().unwrap().iter().zip(tau) {
+        assert!((number(found) - share).abs() < 1e-9);
+    }
     // The risk and its bound.
     let risk = &judged["risk"];
     assert!(number(&risk["upper"]) > number(&risk["value"]));
@@ -144,6 +213,7 @@ fn without_labels_the_runs_held_out_rows_are_judged() {
         "risk, upper bound",
         "every observed class",
         "+30 %",
+        "about rows of the population",
     ];
     contains_all(&items.told("evaluate --model run"), &parts);
 }

@@ -226,7 +226,7 @@ mod tests {
         let labels = [vec![Labeled(0); 30], vec![Unlabeled; 100]].concat();
         // Half of the pool looks like the class, which makes up a fifth of it.
         let row = |row: usize| {
-            if row < 30 || row % 2 == 0 {
+            if row < 30 || row.is_multiple_of(2) {
                 [0.6, 0.4]
             } else {
                 [0.4, 0.6]

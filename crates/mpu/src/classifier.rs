@@ -104,7 +104,13 @@ impl Classifier {
         let costs = card.costs.iter().map(|c| (c.n_classes(), k, "cost rows"));
         let scored = scorer.widths().into_iter();
         let scored = scored.flat_map(|(i, o)| [(i, width, "inputs"), (o, k, "outputs")]);
-        let others = schema.chain(ranges).chain(costs).chain(scored);
+        let population = card.population.iter();
+        let population = population.map(|p| (p.classes().get(), k, "shares of the population"));
+        let others = schema
+            .chain(ranges)
+            .chain(costs)
+            .chain(population)
+            .chain(scored);
         for (found, needed, what) in widths.into_iter().chain(others) {
             ensure!(
                 found == needed,

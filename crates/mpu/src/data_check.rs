@@ -7,8 +7,8 @@ use mpu_data::table::{ColumnType, DataCheck, HeldOut, SamplingScheme};
 use mpu_report::{Align, Format, Table};
 use serde::Serialize;
 
+use crate::costs::UNKNOWN;
 use crate::error::Result;
-use crate::prepared::NEGATIVE;
 
 /// What is said of a held-out file with true labels.
 #[derive(Debug, Clone, Serialize)]
@@ -23,7 +23,7 @@ impl HeldOutCheck {
     pub fn new(held: &HeldOut, names: &[String]) -> Self {
         let n_classes = names.len() + 1;
         let counts = mpu_data::dataset::count_classes(&held.classes, n_classes);
-        let name = |class: usize| names.get(class).map_or(NEGATIVE, String::as_str).to_owned();
+        let name = |class: usize| names.get(class).map_or(UNKNOWN, String::as_str).to_owned();
         Self {
             rows: held.classes.len(),
             classes: counts
@@ -128,7 +128,7 @@ pub fn describe_check(
         if !held.taken_as_negative.is_empty() {
             let _ = writeln!(
                 text,
-                "taken as negative: {}",
+                "taken as unknown: {}",
                 held.taken_as_negative.join(", ")
             );
         }

@@ -27,18 +27,45 @@ fn thresholds_decide_and_precision_finds_them() {
     contains_all(&message, &["class dent", "class scratch"]);
     let found = [0, 1].map(|class| summary["thresholds"][class].as_f64());
     assert!(found[0].is_some(), "{summary}");
-    check(&work.rows("precise.csv"), found);
+    assert_eq!(summary["decision"], "guarded");
+    // Answers stay or become unknown: no class is answered more than without it.
+    let plain = work.scored("plain.csv", "");
+    let stricter = |rows: &[Row], thresholds: [Option<f64>; 2]| {
+        for (row, plain) in rows.iter().zip(&plain) {
+            let p = probabilities(row);
+            let class = CLASSES.iter().position(|class| *class == plain["answer"]);
+            let class = class.unwrap();
+            let kept = class < 2 && thresholds[class].is_some_and(|t| p[class] >= t);
+            assert_eq!(
+                row["answer"],
+                CLASSES[if kept { class } else { 2 }],
+                "{row:?}"
+            );
+        }
+    };
+    stricter(&work.rows("precise.csv"), found);
+    let precision = &summary["precision"][0];
+    assert!(number_of(&precision["lower"]) >= 0.8, "{precision}");
+    assert!(number_of(&precision["precision"]) < 1.0, "{precision}");
 
     // A prior so small that no precision can be reached.
     let poor = work.folder.path("poor");
     copy_model(&poor, |card| {
         card["priors"] = serde_json::json!([1e-6, 1e-6, 0.999_998]);
+        card["population"] = serde_json::Value::Null;
+        card["calibration"]["b"] = serde_json::json!([-30.0, -30.0, 0.0]);
     });
     let mut predict = work.command(&poor, "new.csv", "none.csv", "--precision-target 0.9");
     let output = predict.output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     contains_all(&stderr(&output), &["precision 0.9 is out of reach"]);
     check(&work.rows("none.csv"), [None, None]);
+}
+
+fn number_of(value: &serde_json::Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 #[test]
@@ -110,7 +137,7 @@ fn a_queue_holds_the_most_probable_rows_of_each_class() {
 fn probabilities_follow_the_shares_of_the_rows_to_score() {
     let work = Work::new(800);
     let pool = [0.27, 0.16, 0.57];
-    let plain = work.scored("pool.csv", "");
+    let plain = work.scored("pool.csv", "--target-priors pool");
     let check = |rows: &[Row], target: [f64; 3]| {
         for (row, plain) in rows.iter().zip(&plain) {
             let p = probabilities(plain);
@@ -127,6 +154,35 @@ fn probabilities_follow_the_shares_of_the_rows_to_score() {
     );
     let given = work.scored("given.csv", "--target-priors scratch=0.1,dent=0.6");
     check(&given, [0.6, 0.1, 0.3]);
+    // By default the population is meant: labelled rows and pool together.
+    let card = std::fs::read_to_string(model().join("model.json")).unwrap();
+    let card: serde_json::Value = serde_json::from_str(&card).unwrap();
+    assert_eq!(card["scenario"], "single-sample");
+    let classes = card["check"]["classes"].as_array().unwrap();
+    let labeled: Vec<f64> = classes.iter().map(|c| number_of(&c["labeled"])).collect();
+    let (n_pool, n) = (
+        number_of(&card["check"]["unlabeled"]),
+        number_of(&card["check"]["rows"]),
+    );
+    let share =
+        |class: usize| (labeled.get(class).copied().unwrap_or(0.0) + n_pool * pool[class]) / n;
+    check(&work.scored("population.csv", ""), [0, 1, 2].map(share));
+    let (summary, _) = work.summary("new.csv", "population.csv", "--force");
+    assert_eq!(summary["target"], "population");
+
+    // A model of before knows no population: the pool is meant.
+    let old = work.folder.path("old");
+    copy_model(&old, |card| {
+        let card = card.as_object_mut().unwrap();
+        card.remove("population").unwrap();
+        card.remove("scenario").unwrap();
+    });
+    let output = work
+        .command(&old, "new.csv", "old.csv", "")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(work.rows("old.csv"), plain);
 
     // Only heavy rows: their share is found to be large.
     let text = work.folder.read("new.csv");
@@ -137,13 +193,19 @@ fn probabilities_follow_the_shares_of_the_rows_to_score() {
     let heavy = text.lines().filter(heavy).collect::<Vec<_>>().join("\n");
     work.folder.write("heavy.csv", heavy);
     let (summary, message) = work.summary("heavy.csv", "estimate.csv", "--target-priors estimate");
-    contains_all(&message, &["estimated priors"]);
+    contains_all(&message, &["estimated class shares"]);
     assert!(summary["priors"][0].as_f64().unwrap() > 0.9, "{summary}");
     assert_eq!(summary["estimate"]["sampled_rows"], summary["rows"]);
+    assert_eq!(summary["estimate"]["moved"], true);
     let rows = work.rows("estimate.csv");
     let mean = rows.iter().map(|row| probabilities(row)[0]).sum::<f64>() / rows.len() as f64;
     assert!(
         (mean - summary["priors"][0].as_f64().unwrap()).abs() < 1e-3,
         "a fixed point"
     );
+    // Rows of the population itself: what is found is chance, and nothing is moved.
+    let (summary, message) = work.summary("new.csv", "same.csv", "--target-priors estimate");
+    contains_all(&message, &["no more than chance"]);
+    assert_eq!(summary["estimate"]["moved"], false, "{summary}");
+    assert_eq!(work.rows("same.csv"), work.rows("population.csv"));
 }

@@ -41,11 +41,6 @@ fn what_is_wrong_with_the_data_is_named_and_nothing_is_written() {
     check(fine, "--target-priors flat", &["flat", "uniform"]);
     check(
         fine,
-        "--target-priors uniform --precision-target 0.9",
-        &["--precision-target", "uniform"],
-    );
-    check(
-        fine,
         "--threshold 0.5 --precision-target 0.9",
         &["cannot be used with"],
     );
@@ -139,7 +134,7 @@ fn models_that_cannot_be_used_say_why() {
     copy_model(&raw, |card| {
         card.as_object_mut().unwrap().remove("calibration");
     });
-    let mut predict = work.command(&raw, "new.csv", "-", "");
+    let mut predict = work.command(&raw, "new.csv", "-", "--target-priors pool");
     let output = predict.output().unwrap();
     assert!(output.status.success() && stderr(&output).contains("not calibrated"));
     for row in csv_rows(&output.stdout) {

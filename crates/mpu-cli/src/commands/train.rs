@@ -206,7 +206,7 @@ fn table(record: &Record, last: &EpochMetrics) -> Table {
         ("test macro precision", last.test_precision),
         ("test macro recall", last.test_recall),
         ("test macro F1", last.test_f1),
-        ("test rows answered negative", last.test_predicted_negative),
+        ("test rows answered unknown", last.test_predicted_negative),
         (
             "accuracy estimated from held-out labelled rows and pool",
             last.validation_accuracy,

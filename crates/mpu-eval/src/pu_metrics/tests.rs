@@ -124,6 +124,78 @@ fn what_is_not_identified_is_not_there() {
     );
 }
 
+/// Members of a finite population once as the pool and those of observed classes once more as labelled rows. A second
+/// population has some members several times: its rates are those of a plain count.
+#[test]
+fn rates_of_another_population_are_those_of_its_members() {
+    let members: Vec<(usize, usize, u8)> = (0..60usize)
+        .map(|row| (row % 3, (row / 7 + row) % 3, 1))
+        .collect();
+    let members = population(3, &members);
+    let (priors, labels, answers, _) = drawn(3, &members);
+    let times = [2usize, 1, 3];
+    let (mut truths, mut given) = (Vec::new(), Vec::new());
+    for (class, answer, _) in &members {
+        for _ in 0..times[*class] {
+            truths.push(*class);
+            given.push(*answer);
+        }
+    }
+    let share = |class| truths.iter().filter(|&&y| y == class).count() as f64 / truths.len() as f64;
+    let shares = Priors::new((0..3).map(share).collect()).unwrap();
+    let truth = Confusion::new(ClassCount::THREE, &truths, &given).unwrap();
+    let exact = UncertainPriors::exact(priors);
+    let mut evidence = Evidence {
+        priors: &exact,
+        target: &Target::Shares(shares),
+        labels: &labels,
+        probabilities: None,
+    };
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    let judged = PuJudgement::of(&evidence, &answers).unwrap();
+    assert!(near(judged.accuracy.unwrap().value, truth.accuracy()));
+    for class in 0..3 {
+        let (rates, found) = (truth.rates(class), judged.classes[class].as_ref().unwrap());
+        assert!(near(found.recall.unwrap().raw, rates.recall));
+        assert!(near(found.precision.unwrap().raw, rates.precision));
+        assert!(near(found.f1.unwrap().raw, rates.f1));
+    }
+    let (mean, rates) = (judged.mean.unwrap(), truth.macro_rates());
+    assert!(near(mean.f1.raw, rates.f1) && near(mean.precision.raw, rates.precision));
+    // Probabilities that are the truth say the same; all rows of the pool come in the order of members.
+    let mut truths = members.iter().map(|member| member.0);
+    let mut p = Vec::new();
+    for label in &labels {
+        let class = match label {
+            Labeled(class) => *class,
+            Unlabeled => truths.next().unwrap(),
+        };
+        p.extend((0..3).map(|y| f64::from(u8::from(y == class))));
+    }
+    evidence.probabilities = Some(&p);
+    let both = PuJudgement::of(&evidence, &answers).unwrap();
+    let value = both.accuracy.unwrap().value;
+    // Half a row on either side moves it a little.
+    assert!((value - truth.accuracy()).abs() < 0.01, "{value}");
+}
+
+/// If the pool's priors move, the shares of labelled rows and pool together move as they would be counted again.
+#[test]
+fn a_population_moves_with_its_pool() {
+    let told = Priors::new(vec![0.2, 0.1, 0.7]).unwrap();
+    let other = Priors::new(vec![0.3, 0.05, 0.65]).unwrap();
+    let population = Target::Population(told.of_population(&[30, 50], 400).unwrap());
+    let moved = population.moved(&told, &other).unwrap();
+    let Target::Population(found) = moved else {
+        panic!("a population stays one");
+    };
+    let wanted = other.of_population(&[30, 50], 400).unwrap();
+    for (found, wanted) in found.as_slice().iter().zip(wanted.as_slice()) {
+        assert!((found - wanted).abs() < 1e-12);
+    }
+    assert_eq!(Target::Pool.moved(&told, &other).unwrap(), Target::Pool);
+}
+
 #[test]
 fn impossible_precision_is_clipped_and_kept() {
     let priors = Priors::new(vec![0.8, 0.2]).unwrap();
@@ -131,6 +203,10 @@ fn impossible_precision_is_clipped_and_kept() {
     let judgement = PuJudgement::new(&priors, &labels, &[0, 0, 1]).unwrap();
     let precision = judgement.classes[0].as_ref().unwrap().precision.unwrap();
     assert!((precision.raw - 1.6).abs() < 1e-12 && precision.value == 1.0);
+    assert_eq!(
+        (precision.state, precision.known()),
+        (State::NotIdentified, None)
+    );
 }
 
 #[test]

@@ -45,7 +45,8 @@ pub(crate) fn of_model(model: &Classifier, record: &Record) -> Vec<Fact> {
         Fact::new("model", self::model(card)),
         Fact::new("inputs", inputs(card)),
         Fact::new("scaling", card.scaler.scaling().slug()),
-        Fact::new("classes", card.class_names.join(", ")),
+        Fact::new("classes", model.names().join(", ")),
+        Fact::new("new rows", new_rows(model)),
         Fact::new("probabilities", calibration),
         Fact::new("SHA-256 of the model", &record.model_sha256),
     ];
@@ -57,6 +58,24 @@ pub(crate) fn of_model(model: &Classifier, record: &Record) -> Vec<Fact> {
         facts.insert(1, Fact::new("chosen by", chosen_by(choice)));
     }
     facts
+}
+
+/// The population that probabilities, answers and estimates refer to.
+fn new_rows(model: &Classifier) -> String {
+    let card = model.card();
+    let shares = model.population().as_slice().iter().zip(model.names());
+    let shares: Vec<String> = shares
+        .map(|(share, name)| format!("{name} {:.1} %", 100.0 * share))
+        .collect();
+    let from = match &card.population {
+        Some(_) => "of the population, which is labelled rows and pool together",
+        None => "like those of the pool",
+    };
+    format!(
+        "taken to be {from} ({}): {}",
+        card.scenario,
+        shares.join(", ")
+    )
 }
 
 pub(crate) fn data(card: &ModelCard) -> String {

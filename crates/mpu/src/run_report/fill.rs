@@ -83,7 +83,6 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
     let model = Classifier::load(path)?;
     let record = &RunFolder::open(path)?.finished()?;
     let measured = Measured::of(&model, data, options)?;
-    let card = model.card();
     let name = std::path::absolute(path)?;
     let name = name.file_name().unwrap_or_default().to_string_lossy();
     let truth = measured.truth.as_ref();
@@ -97,18 +96,18 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
         warnings: warnings(&model, &measured),
         measured_on: measured_on(record, &measured),
         scores: parts::scores(&model, record, &measured),
-        class_scores: parts::class_scores(&card.class_names, &measured),
+        class_scores: parts::class_scores(model.names(), &measured),
         curves: parts::curves(&model),
         answers: Part::or_missing(
             truth.map(|(scored, found)| Answers {
                 rows: scored.rows.clone(),
-                classes: card.class_names.clone(),
+                classes: model.names().to_vec(),
                 counts: found.confusion.clone(),
                 margins: found.true_margins.clone(),
             }),
             &measured.no_truth,
         ),
-        reliability: parts::reliability(&card.class_names, &measured),
+        reliability: parts::reliability(model.names(), &measured),
         thresholds: Part::or_missing(
             curve.transpose()?.flatten(),
             "they need probabilities, which are fitted to rows held out of training (data.validation-share is 0)",

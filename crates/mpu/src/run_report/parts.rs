@@ -151,7 +151,7 @@ pub(crate) fn priors(model: &Classifier) -> PriorEstimates {
     let card = model.card();
     let used = card.priors.as_slice();
     let negative = PriorClass {
-        class: card.class_names.last().cloned().unwrap_or_default(),
+        class: model.unknown().to_owned(),
         lower: None,
         upper: None,
         used: Some(card.priors.negative()),
@@ -164,7 +164,7 @@ pub(crate) fn priors(model: &Classifier) -> PriorEstimates {
             ..negative.clone()
         };
         return PriorEstimates {
-            classes: card.class_names.iter().zip(used).map(class).collect(),
+            classes: model.names().iter().zip(used).map(class).collect(),
             ..PriorEstimates::default()
         };
     };
