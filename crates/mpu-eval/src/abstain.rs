@@ -1,12 +1,12 @@
 //! What happens if rows whose answer is unsure are left unanswered.
 
-use mpu_data::{ClassCount, MpuLabel, Priors};
+use mpu_data::{ClassCount, MpuLabel};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::held_out::Block;
 use crate::metrics::Confusion;
-use crate::pu_metrics::{ClassJudgement, Estimate, PuJudgement};
+use crate::pu_metrics::{ClassJudgement, Estimate, Evidence, PuJudgement};
 
 /// Shares among the rows whose largest predicted probability reaches a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -54,20 +54,31 @@ pub fn by_truth(
     })
 }
 
-/// The same, estimated from labelled rows and the pool; the share of answered rows is that of the pool.
+/// The same, estimated from labelled rows and the pool; the share of answered rows is that of the pool. A row is
+/// answered where the largest of `probabilities`, those that answers were decided by, reaches the threshold.
 pub fn by_pu(
-    priors: &Priors,
-    labels: &[MpuLabel],
+    evidence: &Evidence<'_>,
     given: &[usize],
     probabilities: &[f64],
     n_steps: usize,
 ) -> Result<Vec<ThresholdPoint>> {
     // No answer is one more observed class that no row is of: its prior is 0. It stands before the
     // negative class, which comes last.
+    let (priors, labels) = (evidence.priors.priors(), evidence.labels);
     let negative = priors.classes().negative();
-    let mut observed = priors.observed().to_vec();
-    observed.push(0.0);
-    let with_none = Priors::from_observed(&observed)?;
+    let with_none = evidence.priors.with_none()?;
+    let target = evidence.target.with_none()?;
+    let widened = evidence.probabilities.map(|p| {
+        let rows = p.chunks(negative + 1);
+        let rows = rows.flat_map(|row| [&row[..negative], &[0.0], &row[negative..]].concat());
+        rows.collect::<Vec<f64>>()
+    });
+    let widened = Evidence {
+        priors: &with_none,
+        target: &target,
+        labels,
+        probabilities: widened.as_deref(),
+    };
     curve(
         priors.classes(),
         probabilities,
@@ -82,7 +93,7 @@ pub fn by_pu(
                     answer => answer,
                 })
                 .collect();
-            let judgement = PuJudgement::new(&with_none, labels, &given)?;
+            let judgement = PuJudgement::of(&widened, &given)?;
             // If a class cannot be judged, neither can the mean.
             let real = (0..negative).chain([negative + 1]);
             let rates: Option<Vec<&ClassJudgement>> = real
@@ -90,7 +101,7 @@ pub fn by_pu(
                 .collect();
             let mean_of = |rate: fn(&ClassJudgement) -> Option<Estimate>| {
                 let rates = rates.iter().flatten();
-                mean(rates.filter_map(|class| Some(rate(class)?.value)))
+                mean(rates.filter_map(|class| rate(class)?.known()))
             };
             let pool = labels.iter().zip(sure);
             let n_answered = pool
@@ -135,8 +146,10 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use mpu_data::MpuLabel::{Labeled, Unlabeled};
+    use mpu_data::Priors;
 
     use super::*;
+    use crate::pu_metrics::{Target, UncertainPriors};
 
     const P: [f64; 8] = [0.9, 0.1, 0.6, 0.4, 0.2, 0.8, 0.45, 0.55];
 
@@ -160,9 +173,16 @@ mod tests {
     fn without_labels_the_share_is_that_of_the_pool() {
         let priors = Priors::new(vec![0.5, 0.5]).unwrap();
         let labels = [Labeled(0), Unlabeled, Unlabeled, Unlabeled];
-        let points = by_pu(&priors, &labels, &[0, 0, 1, 1], &P, 4).unwrap();
+        let priors = UncertainPriors::exact(priors);
+        let evidence = Evidence {
+            priors: &priors,
+            target: &Target::Pool,
+            labels: &labels,
+            probabilities: Some(&P),
+        };
+        let points = by_pu(&evidence, &[0, 0, 1, 1], &P, 4).unwrap();
         assert_eq!(points[0].answered, Some(1.0));
         assert_eq!(points[3].answered, Some(1.0 / 3.0));
-        assert!(by_pu(&priors, &labels, &[0], &P, 4).is_err());
+        assert!(by_pu(&evidence, &[0], &P, 4).is_err());
     }
 }

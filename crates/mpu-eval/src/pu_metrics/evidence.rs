@@ -52,6 +52,14 @@ impl UncertainPriors {
         })
     }
 
+    /// The same with one more observed class, of which there is no row.
+    pub(crate) fn with_none(&self) -> Result<Self> {
+        let mut deviations = self.deviations.clone();
+        deviations.push(0.0);
+        let priors = with_none(&self.priors)?;
+        Ok(Self { priors, deviations })
+    }
+
     /// The priors.
     pub fn priors(&self) -> &Priors {
         &self.priors
@@ -102,7 +110,23 @@ impl Target {
     }
 }
 
+/// Shares with one more observed class, of which there is no row.
+fn with_none(priors: &Priors) -> Result<Priors> {
+    let mut shares = priors.observed().to_vec();
+    shares.extend([0.0, priors.negative()]);
+    Ok(Priors::new(shares)?)
+}
+
 impl Target {
+    /// The same with one more observed class, of which there is no row.
+    pub(crate) fn with_none(&self) -> Result<Self> {
+        Ok(match self {
+            Self::Pool => Self::Pool,
+            Self::Population(shares) => Self::Population(with_none(shares)?),
+            Self::Shares(shares) => Self::Shares(with_none(shares)?),
+        })
+    }
+
     /// The same population if the pool's priors are others than told.
     pub fn moved(&self, told: &Priors, priors: &Priors) -> Result<Self> {
         Ok(match self {

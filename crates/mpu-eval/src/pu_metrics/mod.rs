@@ -296,12 +296,17 @@ impl Counts {
         Interval::normal(view.sum(rate, &all, &shares), variance)
     }
 
-    /// Shares with one more row in every group, spread over all answers: none is 0 or 1.
+    /// Shares with one more row in every group, spread over all answers that are ever given: none is 0 or 1.
     fn smoothed(&self) -> Vec<Vec<f64>> {
+        let n_answers = self.groups.first().map_or(0, Vec::len);
+        let given = |answer: usize| self.groups.iter().any(|group| group[answer] > 0);
+        let given: Vec<bool> = (0..n_answers).map(given).collect();
+        let each = 1.0 / given.iter().filter(|given| **given).count().max(1) as f64;
         let share = |group: &Vec<u64>| {
             let n = group.iter().sum::<u64>() as f64 + 1.0;
-            let each = 1.0 / group.len() as f64;
-            group.iter().map(|&c| (c as f64 + each) / n).collect()
+            let share =
+                |(&c, &given): (&u64, &bool)| (c as f64 + if given { each } else { 0.0 }) / n;
+            group.iter().zip(&given).map(share).collect()
         };
         self.groups.iter().map(share).collect()
     }

@@ -1,6 +1,7 @@
 //! What happens if rows whose answer is unsure are left unanswered.
 
 use mpu_eval::abstain;
+use mpu_eval::pu_metrics::Evidence;
 use mpu_report::figures::Thresholds;
 
 use crate::classifier::Classifier;
@@ -17,14 +18,21 @@ pub(crate) fn curve(model: &Classifier, scored: &ScoredRows) -> Result<Option<Th
         return Ok(None);
     }
     let classes = card.priors.classes();
-    let decided = model.decide(&model.rule(), &scored.scores)?;
+    let rule = model.rule();
+    let decided = model.decide(&rule, &scored.scores)?;
     let (p, given) = (decided.probabilities, decided.answers);
     let (points, estimated) = match &scored.known {
         Known::Truths(truths) => (abstain::by_truth(classes, truths, &given, &p, STEPS)?, ""),
-        Known::Pu(labels) => (
-            abstain::by_pu(&card.priors, labels, &given, &p, STEPS)?,
-            ", estimated",
-        ),
+        Known::Pu(labels) => {
+            let evidence = Evidence {
+                priors: &model.uncertain_priors()?,
+                target: &model.target(&rule),
+                labels,
+                probabilities: Some(&model.probabilities(&scored.scores)?),
+            };
+            let points = abstain::by_pu(&evidence, &given, &p, STEPS)?;
+            (points, ", estimated")
+        }
     };
     Ok(Some(Thresholds {
         rows: format!("{}{estimated}", scored.rows),
