@@ -194,8 +194,12 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
 }
 
 fn table(record: &Record, last: &EpochMetrics) -> Table {
-    let percent =
-        |share: Option<f64>| share.map_or("–".to_owned(), |s| format!("{:.2} %", 100.0 * s));
+    // An estimate by counts alone may leave the range of a share: then the rows do not tell it.
+    let percent = |share: Option<f64>| match share {
+        None => "–".to_owned(),
+        Some(share) if (0.0..=1.0).contains(&share) => format!("{:.2} %", 100.0 * share),
+        Some(share) => format!("not identified (counts give {:.1} %)", 100.0 * share),
+    };
     let mut table = Table::new([("last epoch", Align::Left), ("value", Align::Right)]);
     let shares = [
         ("test accuracy", last.test_accuracy),

@@ -96,7 +96,7 @@ impl ByPu {
             Some(p) => pu_auc(priors, labels, p)?,
             None => pu_auc(priors, labels, scores)?,
         };
-        let areas: Vec<Option<f64>> = auc.iter().map(|a| a.map(|a| a.value)).collect();
+        let areas: Vec<Option<f64>> = auc.iter().map(|a| a.and_then(|a| a.known())).collect();
         Ok(Self {
             about: about(&target).to_owned(),
             shares: rule.target.as_ref().unwrap_or(priors).clone(),
