@@ -1,6 +1,6 @@
 //! What every estimator of class priors offers, and the closed list of them.
 
-use crate::binary::{BestBin, ElkanNoto, KernelMean, PenalizedL1};
+use crate::binary::{BestBin, Dedpul, ElkanNoto, KernelMean, PenalizedL1};
 use crate::error::Result;
 use crate::labeling_rate::{LabelingRate, Rates};
 use crate::margins::{Counts, Margins};
@@ -64,6 +64,8 @@ pub enum EstimatorKind {
     Km2,
     /// Penalised L1 divergence, one class at a time ([`PenalizedL1`]).
     PenL1,
+    /// Ratios of estimated densities, one class at a time ([`Dedpul`]).
+    Dedpul,
     /// The rate at which each class is labelled, where its labelled rows are surest ([`LabelingRate`]).
     LabelingRate,
     /// The same, with rates that are alike unless a class shows otherwise ([`LabelingRate`]).
@@ -76,6 +78,7 @@ mpu_data::named!(EstimatorKind, "estimator", {
     ElkanNoto => "elkan-noto",
     Km2 => "km2",
     PenL1 => "pen-l1",
+    Dedpul => "dedpul",
     LabelingRate => "labeling-rate",
     SharedRate => "shared-rate",
 });
@@ -89,6 +92,7 @@ impl EstimatorKind {
             Self::ElkanNoto => Box::new(ElkanNoto),
             Self::Km2 => Box::new(KernelMean::default()),
             Self::PenL1 => Box::new(PenalizedL1::default()),
+            Self::Dedpul => Box::new(Dedpul::default()),
             Self::LabelingRate => Box::new(LabelingRate { rates: Rates::Own }),
             Self::SharedRate => Box::new(LabelingRate {
                 rates: Rates::Shared,

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | 1 | [`np_bound`] | the printed lower bound, with its assumption in its name, and a rigorous upper bound |
 //! | 2 | [`matching`], [`moments`], [`system`], [`solver`] | the point estimate by moment matching, on margins that negatives hardly reach |
-//! | 2, other methods | [`binary`] | best-bin, Elkan–Noto, KM2, penalised L1: one class at a time |
+//! | 2, other methods | [`binary`] | best-bin, Elkan–Noto, KM2, penalised L1, DEDPUL: one class at a time |
 //! | 3 | [`bootstrap`](mod@bootstrap), [`propagate`] | intervals, and priors to train with under uncertainty |
 //!
 //! Underneath are the set of admissible priors with the exact projection onto it ([`simplex`]) and shifts of

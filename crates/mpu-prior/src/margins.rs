@@ -34,7 +34,7 @@ pub struct Rows {
 /// Out-of-fold margins of labelled rows and of the pool.
 ///
 /// Margin `z_j` of a row is large when the row looks like observed class `j`. The bounds and the estimators
-/// `moments`, `bbe` and `pen-l1` use only the order of each margin; `km2` uses distances between rows, and
+/// `moments`, `bbe` and `pen-l1` use only the order of each margin; `km2` and `dedpul` use distances between margins, and
 /// `elkan-noto` takes margins for log odds `log P(s = j | x) - log P(s = pool | x)`. A row's margins must come from a model that was not
 /// trained on it: a model knows its own training rows, and its labelled rows would score higher than
 /// rows of the same class in the pool.

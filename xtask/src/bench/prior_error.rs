@@ -31,11 +31,12 @@ pub(crate) struct PriorError {
 
 const PRIORS: [f64; 3] = [0.2, 0.5, 0.8];
 /// Every estimator with its bootstrap replicates; that of the kernel mean takes long and is the worst.
-const ESTIMATORS: [(&str, usize); 5] = [
+const ESTIMATORS: [(&str, usize); 6] = [
     (DEFAULT, 200),
     ("bbe", 200),
     ("pen-l1", 200),
     ("elkan-noto", 200),
+    ("dedpul", 200),
     ("km2", 2),
 ];
 const DEFAULT: &str = "moments";

@@ -94,7 +94,7 @@ pub(crate) struct Prior {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "dataset"])]
     pub(crate) scores: Option<PathBuf>,
 
-    /// The estimator: moments, bbe, elkan-noto, km2, pen-l1, or all of them side by side.
+    /// The estimator: moments, bbe, elkan-noto, km2, pen-l1, dedpul, or all of them side by side.
     #[arg(long, default_value = "moments", value_parser = Which::parse)]
     pub(crate) estimator: Which,
 
