@@ -143,12 +143,16 @@ impl Replicates {
     /// ```
     #[doc(alias = "eq:percentile-interval")]
     pub fn percentile(&self, class: usize, delta: f64) -> Interval {
-        let mut values: Vec<f64> = self.priors.iter().map(|priors| priors[class]).collect();
-        values.sort_by(f64::total_cmp);
-        Interval {
-            low: quantile(&values, 0.5 * delta),
-            high: quantile(&values, 1.0 - 0.5 * delta),
-        }
+        percentile(
+            self.priors.iter().map(|priors| priors[class]).collect(),
+            delta,
+        )
+    }
+
+    /// The percentile interval of the negative class: of what is left by the others.
+    pub(crate) fn negative(&self, delta: f64) -> Interval {
+        let left = |priors: &Vec<f64>| (1.0 - priors.iter().sum::<f64>()).max(0.0);
+        percentile(self.priors.iter().map(left).collect(), delta)
     }
 
     /// The basic interval of a class, cut at 0 and 1.
@@ -163,6 +167,14 @@ impl Replicates {
             low: (2.0 * estimate - high).clamp(0.0, 1.0),
             high: (2.0 * estimate - low).clamp(0.0, 1.0),
         }
+    }
+}
+
+fn percentile(mut values: Vec<f64>, delta: f64) -> Interval {
+    values.sort_by(f64::total_cmp);
+    Interval {
+        low: quantile(&values, 0.5 * delta),
+        high: quantile(&values, 1.0 - 0.5 * delta),
     }
 }
 

@@ -10,6 +10,8 @@
 //! | 2, other methods | [`binary`] | best-bin, Elkan–Noto, KM2, penalised L1, DEDPUL: one class at a time |
 //! | 3 | [`bootstrap`](mod@bootstrap), [`propagate`] | intervals, and priors to train with under uncertainty |
 //!
+//! [`settle`](mod@settle) recognises priors about which the rows say almost nothing, and draws them towards a careful guess.
+//!
 //! Underneath are the set of admissible priors with the exact projection onto it ([`simplex`]) and shifts of
 //! priors for the study of wrong ones ([`perturb`]).
 //!
@@ -47,6 +49,7 @@ pub mod np_bound;
 pub mod perturb;
 pub mod propagate;
 pub mod report;
+pub mod settle;
 pub mod simplex;
 pub mod solver;
 pub mod system;
@@ -62,4 +65,5 @@ pub use margins::{Counts, Group, Margins, Rows};
 pub use matching::Matching;
 pub use np_bound::{NpBound, NpOptions, np_bounds};
 pub use report::{ClassReport, EstimateOptions, PriorReport, estimate};
+pub use settle::settle;
 pub use simplex::FeasibleSet;

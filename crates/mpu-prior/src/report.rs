@@ -46,6 +46,11 @@ pub enum Note {
         /// The other class.
         with: usize,
     },
+    /// The interval is so wide that nothing is known; the estimate was drawn towards a careful guess.
+    NothingKnown {
+        /// What the estimator said.
+        raw: f64,
+    },
     /// Few labelled rows.
     FewRows {
         /// How many.
@@ -73,6 +78,10 @@ impl fmt::Display for Note {
                     "cannot be told apart from class {with}; only the sum of both can be known"
                 )
             }
+            Self::NothingKnown { raw } => write!(
+                f,
+                "the rows say almost nothing about it (the estimator said {raw:.4}, drawn towards a careful guess)"
+            ),
             Self::FewRows { rows } => write!(f, "only {rows} labelled rows"),
         }
     }
@@ -110,6 +119,9 @@ pub struct PriorReport {
     pub classes: Vec<ClassReport>,
     /// How the matching went, and from which margins, if the estimator is one.
     pub matching: Option<MatchingReport>,
+    /// The interval of the negative class's prior; none in reports of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub negative: Option<Interval>,
     /// Replicates used.
     pub replicates: usize,
     /// Replicates that could not be computed.
@@ -200,6 +212,7 @@ pub fn estimate(
         estimator: estimator.kind(),
         classes,
         matching,
+        negative: Some(replicates.negative(delta)),
         replicates: replicates.priors.len(),
         failed_replicates: replicates.failed,
         delta,

@@ -90,7 +90,7 @@ pub use folder::{HeldOutScores, ModelCard, RunFolder, read_state, write_state};
 pub use params::ClassifierParams;
 pub use predictions::{Decided, Place, Predictions, Rule};
 pub use prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher, dataset};
-pub use prior_estimate::{detector_margins, estimate_priors};
+pub use prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
 pub use prior_summary::{prior_chart, prior_interval, prior_sentence, prior_warnings};
 pub use rows::{MIN_STEPS, TableConfig, TableData, TablePriors, TableRows, TableScenario};
 pub use target_sample::{TargetEstimate, TargetSample};

@@ -20,18 +20,21 @@ pub fn estimate_priors(
 ) -> Result<PriorReport> {
     let _span = tracing::info_span!("prior").entered();
     let margins = detector_margins(sample, classes, seed, observer)?;
-    estimate_from(&margins, EstimatorKind::default(), seed)
+    let options = EstimateOptions::default();
+    priors_from_margins(&margins, EstimatorKind::default(), &options, seed)
 }
 
-/// The estimate of an estimator from margins, with its intervals.
-pub(crate) fn estimate_from(
+/// Priors from the margins of [`detector_margins`]; where these say almost nothing, a careful guess.
+pub fn priors_from_margins(
     margins: &Margins,
     kind: EstimatorKind,
+    options: &EstimateOptions,
     seed: Seed,
 ) -> Result<PriorReport> {
-    let options = EstimateOptions::default();
-    mpu_prior::estimate(margins, kind.build().as_ref(), &options, seed)
-        .context("estimating the class priors")
+    let estimator = kind.build();
+    mpu_prior::estimate(margins, estimator.as_ref(), options, seed)
+        .and_then(|report| mpu_prior::settle(report, margins))
+        .with_context(|| format!("estimating the class priors by {kind}"))
 }
 
 /// Margins of a sample's rows by detectors that did not see them: what every estimator of priors starts from.

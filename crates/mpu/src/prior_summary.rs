@@ -1,5 +1,6 @@
 //! Estimated priors for people: a sentence, warnings, a chart.
 
+use mpu_prior::bootstrap::Interval;
 use mpu_prior::report::Note;
 use mpu_prior::{ClassReport, EstimatorKind, PriorReport};
 use mpu_report::figures::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
@@ -25,6 +26,11 @@ pub fn prior_warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<Stri
     for report in estimates {
         for (class, name) in report.classes.iter().zip(classes) {
             for note in &class.notes {
+                if matches!(note, Note::NothingKnown { .. }) {
+                    let share = format!("the share of `{name}` in the pool");
+                    warnings.push(nothing_known(&share, class.interval, report.estimator));
+                    continue;
+                }
                 // Bounds and counts do not depend on the estimator: they are told once.
                 let told = format!("class {name}: {note}");
                 if matches!(note, Note::AboveUpper { .. }) {
@@ -33,6 +39,11 @@ pub fn prior_warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<Stri
                     warnings.push(told);
                 }
             }
+        }
+        let told = report.classes.iter().any(ClassReport::is_unknown);
+        if let Some(interval) = report.unknown_negative().filter(|_| !told) {
+            let share = "the share of rows of no observed class in the pool";
+            warnings.push(nothing_known(share, interval, report.estimator));
         }
         if report.failed_replicates > 0 {
             warnings.push(format!(
@@ -59,6 +70,15 @@ pub fn prior_warnings(estimates: &[PriorReport], classes: &[String]) -> Vec<Stri
         }
     }
     warnings
+}
+
+fn nothing_known(share: &str, interval: Interval, kind: EstimatorKind) -> String {
+    format!(
+        "{share} is somewhere between {:.0} % and {:.0} % ({kind}): these rows cannot tell. The estimate is a careful guess; \
+         label more rows, or give the share with --priors if you know it",
+        100.0 * interval.low,
+        100.0 * interval.high
+    )
 }
 
 /// Estimates as a figure: bounds of the first report, intervals of all.
@@ -100,4 +120,36 @@ pub fn prior_chart(
 /// Its interval, as it is shown.
 pub fn prior_interval(class: &ClassReport) -> String {
     format!("[{:.3}, {:.3}]", class.interval.low, class.interval.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use mpu_data::Seed;
+    use mpu_prior::{EstimateOptions, Margins, Rows};
+
+    use super::*;
+
+    #[test]
+    fn a_share_of_which_nothing_is_known_is_told_with_its_ends() {
+        // Twelve labelled rows spread over the same margins as the pool: any share agrees with them.
+        let rows = |n: u32| Rows {
+            values: (0..n)
+                .map(|i| f64::from(i * 7 % n) / f64::from(n) - 2.0)
+                .collect(),
+            folds: vec![0; n as usize],
+        };
+        let margins = Margins::new(vec![rows(12)], rows(60)).unwrap();
+        let options = EstimateOptions::default();
+        let kind = EstimatorKind::default();
+        let report = crate::priors_from_margins(&margins, kind, &options, Seed(1)).unwrap();
+        let class = &report.classes[0];
+        assert!(class.is_unknown() && class.estimate < 0.9, "{class:?}");
+        let told = prior_warnings(std::slice::from_ref(&report), &["a".to_owned()]).join("\n");
+        let ends = format!(
+            "the share of `a` in the pool is somewhere between {:.0} % and {:.0} %",
+            100.0 * class.interval.low,
+            100.0 * class.interval.high
+        );
+        assert!(told.contains(&ends) && told.contains("--priors"), "{told}");
+    }
 }

@@ -14,7 +14,7 @@ use mpu_data::table::{
 use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
 use mpu_models::forest::ForestSpec;
-use mpu_prior::{EstimatorKind, Margins};
+use mpu_prior::{EstimateOptions, EstimatorKind, Margins};
 use mpu_report::Record;
 use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ use crate::config::{Auto, ModelConfig, RunConfig, overridden, read_table as read
 use crate::ensemble::{Student, Teacher, spec_for};
 use crate::error::{Context as _, Result, bail, ensure};
 use crate::prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher};
-use crate::prior_estimate::{detector_margins, estimate_from, estimate_priors};
+use crate::prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
 
 /// The configuration of a run on the user's own rows.
 pub type TableConfig = RunConfig<TableData>;
@@ -384,7 +384,12 @@ impl<'a> TableRows<'a> {
             (TablePriors::Given(given), _) => (self.given_priors(given)?, None),
             (TablePriors::Estimated(Auto::Auto), teacher) => {
                 let report = match teacher {
-                    Some(teacher) => estimate_from(&teacher.margins()?, self.estimator(), seed)?,
+                    Some(teacher) => priors_from_margins(
+                        &teacher.margins()?,
+                        self.estimator(),
+                        &EstimateOptions::default(),
+                        seed,
+                    )?,
                     None => estimate_priors(&train_sample, classes, seed, observer)?,
                 };
                 (report.priors()?, Some(report))

@@ -50,7 +50,10 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
             let prepared = rows.prepare(&mut detectors)?;
             if let Some(report) = &prepared.facts.estimated {
                 let told = mpu::prior_sentence(report, &rows.table.class_names);
-                tracing::warn!("{told}");
+                // What was estimated is information, not a warning; `--quiet` hides it all the same.
+                if tracing::enabled!(tracing::Level::WARN) {
+                    eprintln!("{told}");
+                }
                 for warning in
                     mpu::prior_warnings(std::slice::from_ref(report), &rows.table.class_names)
                 {
