@@ -39,6 +39,37 @@ fn estimates_of_own_data_are_near_the_truth_and_margins_can_be_used_again() {
 }
 
 #[test]
+fn estimates_by_clusters_say_how_labelled_rows_were_chosen() {
+    let folder = Folder::new();
+    let text = folder.told(&format!("prior {PRODUCTS} --replicates 50 --by clusters"));
+    contains_all(
+        &text,
+        &[
+            "class `dent`",
+            "class `loose`",
+            "class `scratch`",
+            "interval",
+        ],
+    );
+    assert!(!text.contains("do not look like a random draw"), "{text}");
+    let found = folder.json(&format!(
+        "prior {PRODUCTS} --replicates 50 --by clusters --estimator dedpul"
+    ));
+    assert_eq!(found["selection"].as_array().unwrap().len(), 3);
+    let sum: f64 = (0..3)
+        .map(|class| {
+            found["estimates"][0]["classes"][class]["estimate"]
+                .as_f64()
+                .unwrap()
+        })
+        .sum();
+    assert!((0.1..0.9).contains(&sum), "{sum}");
+    let checked = folder.told(&format!("check {PRODUCTS} --scar"));
+    contains_all(&checked, &["labelled rows", "class `dent`"]);
+    folder.refuses("prior --scores a.csv --by clusters", &["--by"]);
+}
+
+#[test]
 fn a_benchmark_shows_the_true_priors_and_disagreement_is_told() {
     let found = Folder::new().json(
         "prior --dataset waveform1 --classes 3 --prior 0.5 --offline --estimator bbe --replicates 20",

@@ -7,7 +7,9 @@ use mpu_data::source::{
     DatasetId, FileCheck, Limit, LoadOptions, Locations, Part, Quiet, Verification, load, verify,
 };
 use mpu_data::split::{Note, Protocol, Split, SplitSpec};
-use mpu_data::{ClassCount, Deviation, Holdout, Origin, Scaling, Seed, TrainTest};
+use mpu_data::{ClassCount, Deviation, Holdout, MpuLabel, Origin, Scaling, Seed, TrainTest};
+use mpu_prior::{EstimateOptions, EstimatorKind, Selection};
+use mpu_train::{Sample, Unobserved};
 
 use crate::need::{Need, data_dir};
 
@@ -58,6 +60,10 @@ pub(crate) fn tests() -> Vec<Trial> {
         Need::Dataset(DatasetId::Waveform1).test(
             "real::the_waveform_generator_agrees_with_the_published_file",
             the_waveform_generator_agrees_with_the_published_file,
+        ),
+        Need::Dataset(DatasetId::Pendigits).test(
+            "real::estimates_by_clusters_withstand_labels_of_easy_digits",
+            estimates_by_clusters_withstand_labels_of_easy_digits,
         ),
     ];
     published.chain(drawn).chain(ranges).chain(single).collect()
@@ -269,4 +275,54 @@ fn the_waveform_generator_agrees_with_the_published_file() {
             );
         }
     }
+}
+
+/// Two classes of three digits each, of which almost only one is labelled; the other digits are negative.
+fn estimates_by_clusters_withstand_labels_of_easy_digits() {
+    let data = load_with(DatasetId::Pendigits, &locations(), 1).train;
+    let digits = [[0, 2, 6], [1, 5, 9]];
+    let (mut plain, mut grouped, mut noticed) = (0.0, 0.0, 0);
+    for seed in 1..=2 {
+        let mut by_digit = vec![Vec::new(); 10];
+        for (row, &digit) in data.labels().iter().enumerate() {
+            by_digit[digit].push(row);
+        }
+        let mut rng = Seed(seed).stream(mpu_data::Stream::Split);
+        let (mut rows, mut labels) = (Vec::new(), Vec::new());
+        for rows in &mut by_digit {
+            mpu_data::split::draw::shuffle(rows, &mut rng);
+        }
+        let mut take = |digit: usize, n: usize, label: MpuLabel| {
+            let from = by_digit[digit].len() - n;
+            rows.extend(by_digit[digit].split_off(from));
+            labels.extend(vec![label; n]);
+        };
+        for (class, digits) in digits.iter().enumerate() {
+            for (digit, n) in digits.iter().zip([160, 20, 20]) {
+                take(*digit, n, MpuLabel::Labeled(class));
+            }
+        }
+        for digit in 0..10 {
+            take(digit, 150, MpuLabel::Unlabeled);
+        }
+        let features = data.features().select(&rows);
+        let sample = Sample { features, labels };
+        let (classes, seed) = (ClassCount::new(3).unwrap(), Seed(seed));
+        let error = |priors: &[f64]| priors.iter().map(|p| (p - 0.3).abs()).sum::<f64>() / 2.0;
+        let kind = EstimatorKind::default();
+        let margins = mpu::detector_margins(&sample, classes, seed, &mut Unobserved).unwrap();
+        plain += error(&kind.build().estimate(&margins).unwrap());
+        let split = mpu::Subgrouped::of(&sample, classes, seed, &mut Unobserved).unwrap();
+        let report = split
+            .estimate(kind, &EstimateOptions::default(), seed)
+            .unwrap();
+        grouped += error(&report.priors.observed());
+        let uneven = report
+            .selection
+            .iter()
+            .filter(|of| of.selection == Selection::Uneven);
+        noticed += uneven.count();
+    }
+    assert!(grouped <= plain / 3.0, "{grouped} {plain}");
+    assert!(noticed >= 3, "{noticed} of 4");
 }

@@ -25,6 +25,8 @@ pub enum Stream {
     Bootstrap,
     /// Growing the trees of a forest.
     Forest,
+    /// Where sub-groups of a class start.
+    Subgroups,
 }
 
 named!(Stream, "random stream", {
@@ -35,6 +37,7 @@ named!(Stream, "random stream", {
     Augment => "augment",
     Bootstrap => "bootstrap",
     Forest => "forest",
+    Subgroups => "subgroups",
 });
 
 /// The seed of a run.

@@ -94,6 +94,20 @@ pub enum Error {
         needed: usize,
     },
 
+    /// Sub-groups that do not belong to the margins, or a class without any.
+    #[error(
+        "{found} sub-groups for margins of {needed}{}: every sub-group needs labelled rows, and every class a sub-group",
+        .empty.map_or(String::new(), |class| format!(", none of class {class}"))
+    )]
+    Subgroups {
+        /// Sub-groups given.
+        found: usize,
+        /// Sub-groups that have margins.
+        needed: usize,
+        /// A class without a sub-group.
+        empty: Option<usize>,
+    },
+
     /// Moments that say nothing about a class.
     #[error(
         "no moment sees class {class}: its column of the matching problem is zero\n\

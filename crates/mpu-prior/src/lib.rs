@@ -8,6 +8,7 @@
 //! | 1 | [`np_bound`] | the printed lower bound, with its assumption in its name, and a rigorous upper bound |
 //! | 2 | [`matching`], [`moments`], [`system`], [`solver`] | the point estimate by moment matching, on margins that negatives hardly reach |
 //! | 2, other methods | [`binary`] | best-bin, Elkan–Noto, KM2, penalised L1, DEDPUL: one class at a time |
+//! | 2, without its assumption | [`subgroups`](mod@subgroups), [`scar`] | estimates by sub-groups, and whether labelled rows are a random draw |
 //! | 3 | [`bootstrap`](mod@bootstrap), [`propagate`] | intervals, and priors to train with under uncertainty |
 //!
 //! [`settle`](mod@settle) recognises priors about which the rows say almost nothing, and draws them towards a careful guess.
@@ -49,9 +50,11 @@ pub mod np_bound;
 pub mod perturb;
 pub mod propagate;
 pub mod report;
+pub mod scar;
 pub mod settle;
 pub mod simplex;
 pub mod solver;
+pub mod subgroups;
 pub mod system;
 mod tail;
 #[cfg(test)]
@@ -65,5 +68,7 @@ pub use margins::{Counts, Group, Margins, Rows};
 pub use matching::Matching;
 pub use np_bound::{NpBound, NpOptions, np_bounds};
 pub use report::{ClassReport, EstimateOptions, PriorReport, estimate};
+pub use scar::{GroupedReport, Selection, estimate_by_subgroups};
 pub use settle::settle;
 pub use simplex::FeasibleSet;
+pub use subgroups::{SubgroupOptions, subgroups};

@@ -23,6 +23,17 @@ pub(crate) fn gaussian(
     n_pool: usize,
     seed: Seed,
 ) -> Margins {
+    gaussian_counts(means, priors, &vec![n_labeled; priors.len()], n_pool, seed)
+}
+
+/// The same with as many labelled rows for each class as given.
+pub(crate) fn gaussian_counts(
+    means: &[f64],
+    priors: &[f64],
+    n_labeled: &[usize],
+    n_pool: usize,
+    seed: Seed,
+) -> Margins {
     let mut rng = seed.stream(Stream::Generate);
     let n = priors.len();
     let all: Vec<f64> = priors
@@ -33,9 +44,9 @@ pub(crate) fn gaussian(
     let density = |x: f64, class: usize| libm::exp(-0.5 * (x - means[class]) * (x - means[class]));
     let margins = |x: f64| -> Vec<f64> {
         let pool: f64 = (0..=n).map(|class| all[class] * density(x, class)).sum();
-        let odds = n_labeled as f64 / n_pool as f64;
         (0..n)
             .map(|class| {
+                let odds = n_labeled[class] as f64 / n_pool as f64;
                 libm::log(odds) + libm::log(density(x, class).max(1e-300))
                     - libm::log(pool.max(1e-300))
             })
@@ -48,7 +59,9 @@ pub(crate) fn gaussian(
             .flat_map(|&class| margins(means[class] + normal(&mut rng)))
             .collect(),
     };
-    let labeled = (0..n).map(|class| rows(vec![class; n_labeled])).collect();
+    let labeled = (0..n)
+        .map(|class| rows(vec![class; n_labeled[class]]))
+        .collect();
     let mut pool = Vec::new();
     for (class, prior) in all.iter().enumerate().take(n) {
         pool.extend(vec![class; (prior * n_pool as f64).round() as usize]);

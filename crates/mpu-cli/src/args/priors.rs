@@ -83,6 +83,16 @@ impl Which {
     }
 }
 
+/// What is estimated as one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum By {
+    /// Each class: its labelled rows must be a random draw of its rows.
+    #[default]
+    Classes,
+    /// Clusters of a class's labelled rows, summed afterwards: only within a cluster must they be a random draw.
+    Clusters,
+}
+
 /// `mpu-cli prior`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Prior {
@@ -97,6 +107,10 @@ pub(crate) struct Prior {
     /// The estimator: moments, bbe, elkan-noto, km2, pen-l1, dedpul, or all of them side by side.
     #[arg(long, default_value = "moments", value_parser = Which::parse)]
     pub(crate) estimator: Which,
+
+    /// What is estimated as one piece.
+    #[arg(long, value_enum, default_value_t, conflicts_with_all = ["scores", "write_scores"])]
+    pub(crate) by: By,
 
     /// Bootstrap replicates.
     #[arg(long, default_value_t = 1000)]

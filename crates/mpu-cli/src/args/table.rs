@@ -18,6 +18,11 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     pub(crate) test: Option<PathBuf>,
 
+    /// Also look whether the labelled rows are a random draw of their class ("selected completely at random"): trains
+    /// small detectors, which takes seconds to minutes.
+    #[arg(long)]
+    pub(crate) scar: bool,
+
     #[command(flatten)]
     pub(crate) table: TableArgs,
 

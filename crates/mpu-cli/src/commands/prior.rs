@@ -4,21 +4,23 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use mpu_data::Seed;
+use mpu_data::{ClassCount, Seed};
 use mpu_prior::{
-    BootstrapOptions, ClassReport, EstimateOptions, Group, Margins, PriorReport, Rows,
+    BootstrapOptions, ClassReport, EstimateOptions, EstimatorKind, Group, Margins, PriorReport,
+    Rows,
 };
 use mpu_report::figures::PriorEstimates;
 use mpu_report::{Align, Format, Table};
+use mpu_train::Sample;
 use serde::Serialize;
 
-use crate::args::priors::Prior;
+use crate::args::priors::{By, Prior};
 use crate::commands::Answer;
 use crate::console::{Detectors, Downloads};
 use mpu::Prepared;
 use mpu::RunConfig;
 use mpu::files;
-use mpu::{TableRows, prior_chart, prior_interval, prior_warnings};
+use mpu::{Subgrouped, TableRows, prior_chart, prior_interval, prior_warnings};
 
 /// What the command found, as it is written in JSON.
 #[derive(Serialize)]
@@ -29,13 +31,12 @@ struct Found {
     estimates: Vec<PriorReport>,
     /// What a reader must know.
     warnings: Vec<String>,
+    /// Whether labelled rows are a random draw of their class, if estimates are by clusters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    selection: Vec<String>,
 }
 
 pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
-    let (margins, classes, truth) = margins(args)?;
-    if let Some(path) = &args.write_scores {
-        write_scores(path, &margins, &classes)?;
-    }
     let options = EstimateOptions {
         bootstrap: BootstrapOptions {
             replicates: args.replicates,
@@ -45,18 +46,35 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
         ..EstimateOptions::default()
     };
     let seed = Seed(args.source.seed);
-    let estimates = args.estimator.kinds().into_iter().map(|kind| {
-        tracing::info!("estimating by {kind}");
-        mpu_prior::estimate(&margins, kind.build().as_ref(), &options, seed)
-            .with_context(|| format!("the estimator {kind}"))
-    });
-    let estimates = estimates.collect::<anyhow::Result<Vec<_>>>()?;
-    let warnings = prior_warnings(&estimates, &classes);
-    let found = Found {
-        classes,
-        truth,
-        estimates,
-        warnings,
+    let found = match (&args.scores, args.by) {
+        (Some(path), _) => {
+            let (margins, classes) = read_scores(path)?;
+            if let Some(path) = &args.write_scores {
+                write_scores(path, &margins, &classes)?;
+            }
+            // Margins of unknown make are no log odds: they are taken as they are.
+            let estimate = |kind: EstimatorKind| {
+                mpu_prior::estimate(&margins, kind.build().as_ref(), &options, seed)
+                    .with_context(|| format!("the estimator {kind}"))
+            };
+            by_classes(args, classes, None, estimate)?
+        }
+        (None, By::Classes) => {
+            let rows = rows(args)?;
+            let mut detectors = Detectors::new()?;
+            let margins =
+                mpu::detector_margins(&rows.sample, rows.count, rows.seed, &mut detectors)?;
+            if let Some(path) = &args.write_scores {
+                write_scores(path, &margins, &rows.classes)?;
+            }
+            let estimate = |kind| {
+                Ok(mpu::priors_from_margins(
+                    &margins, kind, &options, rows.seed,
+                )?)
+            };
+            by_classes(args, rows.classes, rows.truth, estimate)?
+        }
+        (None, By::Clusters) => by_clusters(args, rows(args)?, &options)?,
     };
     if let Some(path) = &args.plot {
         let svg = found.chart(args.delta).figure("Class priors").to_svg();
@@ -69,18 +87,72 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
     Ok(Answer::good(text))
 }
 
-/// The margins, the names of the observed classes, and the pool's true priors where they are known.
-fn margins(args: &Prior) -> anyhow::Result<(Margins, Vec<String>, Option<Vec<f64>>)> {
-    if let Some(path) = &args.scores {
-        let (margins, classes) = read_scores(path)?;
-        return Ok((margins, classes, None));
+fn by_classes(
+    args: &Prior,
+    classes: Vec<String>,
+    truth: Option<Vec<f64>>,
+    estimate: impl Fn(EstimatorKind) -> anyhow::Result<PriorReport>,
+) -> anyhow::Result<Found> {
+    let estimates = args.estimator.kinds().into_iter().map(|kind| {
+        tracing::info!("estimating by {kind}");
+        estimate(kind)
+    });
+    let estimates = estimates.collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Found {
+        warnings: prior_warnings(&estimates, &classes),
+        classes,
+        truth,
+        estimates,
+        selection: Vec::new(),
+    })
+}
+
+/// Estimates by sub-groups; what these say about the choice of labelled rows goes by the first estimator.
+fn by_clusters(args: &Prior, rows: Source, options: &EstimateOptions) -> anyhow::Result<Found> {
+    let mut detectors = Detectors::new()?;
+    let split = Subgrouped::of(&rows.sample, rows.count, rows.seed, &mut detectors)?;
+    let (mut estimates, mut selection) = (Vec::new(), Vec::new());
+    for kind in args.estimator.kinds() {
+        tracing::info!("estimating by {kind}");
+        let report = split.estimate(kind, options, rows.seed)?;
+        if selection.is_empty() {
+            selection = split.sentences(&report, &rows.classes, &rows.features);
+        }
+        estimates.push(report.priors);
     }
+    Ok(Found {
+        warnings: prior_warnings(&estimates, &rows.classes),
+        classes: rows.classes,
+        truth: rows.truth,
+        estimates,
+        selection,
+    })
+}
+
+/// Rows whose priors are asked for.
+struct Source {
+    sample: Sample,
+    count: ClassCount,
+    /// Names of the observed classes and of the features.
+    classes: Vec<String>,
+    features: Vec<String>,
+    /// The pool's true priors, where they are known.
+    truth: Option<Vec<f64>>,
+    seed: Seed,
+}
+
+fn rows(args: &Prior) -> anyhow::Result<Source> {
     let (overrides, seed) = (args.source.overrides(), Seed(args.source.seed));
     if args.source.data.is_some() {
         let rows = TableRows::read(None, &overrides)?;
-        let classes = rows.table.classes()?;
-        let margins = mpu::detector_margins(&rows.all()?, classes, seed, &mut Detectors::new()?)?;
-        return Ok((margins, rows.table.class_names.clone(), None));
+        return Ok(Source {
+            sample: rows.all()?,
+            count: rows.table.classes()?,
+            classes: rows.table.class_names.clone(),
+            features: rows.table.schema.feature_names(),
+            truth: None,
+            seed,
+        });
     }
     let config = RunConfig::resolve(None, &overrides)?;
     let data = mpu::dataset(
@@ -88,18 +160,23 @@ fn margins(args: &Prior) -> anyhow::Result<(Margins, Vec<String>, Option<Vec<f64
         &args.source.place.locations(),
         &Downloads::default(),
     )?;
-    let mut detectors = Detectors::new()?;
-    let prepared = Prepared::of(&config, &data, &mut detectors)?;
-    let problem = &prepared.problem;
-    let margins = mpu::detector_margins(problem.train(), problem.classes(), seed, &mut detectors)?;
+    let prepared = Prepared::of(&config, &data, &mut Detectors::new()?)?;
+    let sample = prepared.problem.train().clone();
     let mut classes = prepared.facts.class_names;
     classes.pop();
-    let truth = prepared.true_priors;
-    Ok((
-        margins,
+    let width = sample.features.shape().len();
+    Ok(Source {
+        count: prepared.problem.classes(),
         classes,
-        truth.map(|priors| priors.observed().to_vec()),
-    ))
+        features: (0..width)
+            .map(|feature| format!("feature {feature}"))
+            .collect(),
+        truth: prepared
+            .true_priors
+            .map(|priors| priors.observed().to_vec()),
+        sample,
+        seed,
+    })
 }
 
 impl Found {
@@ -118,6 +195,9 @@ impl Found {
                     report.estimator,
                     1.0 - observed
                 );
+            }
+            for line in &self.selection {
+                let _ = writeln!(text, "{line}");
             }
             for warning in &self.warnings {
                 let _ = writeln!(text, "warning: {warning}");
