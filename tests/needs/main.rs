@@ -1,4 +1,5 @@
-//! Tests that need something from outside: the benchmark files, Python, ONNX Runtime, Chromium, Slurm, TensorBoard.
+//! Tests that need something from outside: the benchmark files, Python, ONNX Runtime, scikit-learn, Chromium, Slurm,
+//! TensorBoard.
 //!
 //! Where it is missing a test is reported as ignored, with what it needs. `MPU_REQUIRE=all`, or a list such as
 //! `MPU_REQUIRE=data,onnx`, makes that a failure. Rust's own harness cannot ignore a test while it runs, so this
@@ -11,6 +12,7 @@ mod browser;
 mod commands;
 mod downloads;
 mod export;
+mod forest;
 mod need;
 mod onnx;
 mod real;
@@ -43,6 +45,7 @@ fn main() -> std::process::ExitCode {
         commands::tests(),
         downloads::tests(),
         export::tests(),
+        forest::tests(),
         onnx::tests(),
         real::tests(),
         slurm::tests(),

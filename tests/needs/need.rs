@@ -20,6 +20,8 @@ pub(crate) enum Need {
     Python,
     /// A Python with ONNX Runtime and NumPy.
     Onnx,
+    /// A Python with scikit-learn.
+    ScikitLearn,
     /// A browser that runs without a screen.
     Chromium,
     /// A Slurm that a test may start.
@@ -37,6 +39,7 @@ impl Need {
             Self::Dataset(_) | Self::Data => "data",
             Self::Python => "python",
             Self::Onnx => "onnx",
+            Self::ScikitLearn => "scikit-learn",
             Self::Chromium => "chromium",
             Self::Slurm => "slurm",
             Self::Tensorboard => "tensorboard",
@@ -52,6 +55,9 @@ impl Need {
             Self::Onnx => {
                 "needs the Python packages onnxruntime and numpy (MPU_PYTHON names another Python)"
                     .to_owned()
+            }
+            Self::ScikitLearn => {
+                "needs the Python package scikit-learn (MPU_PYTHON names another Python)".to_owned()
             }
             Self::Chromium => {
                 "needs chromium, chromium-browser or google-chrome on the path".to_owned()
@@ -73,6 +79,7 @@ impl Need {
                 .all(|id| Self::Dataset(id).is_here()),
             Self::Python => python_has("json"),
             Self::Onnx => *ONNX.get_or_init(|| python_has("onnxruntime, numpy")),
+            Self::ScikitLearn => python_has("sklearn"),
             Self::Chromium => browser().is_some(),
             Self::Slurm => daemons().is_some(),
             Self::Tensorboard => python_has("tensorboard"),

@@ -52,6 +52,8 @@ enum Bench {
     Train(bench::train::Train),
     /// Build `mpu-cli` from nothing, with the former profile and the present one.
     Build(bench::build::Build),
+    /// Grow forests: ours beside scikit-learn.
+    Forest(bench::forest::Forest),
     /// Bootstrap the moments of margins: ours beside NumPy.
     Prior(bench::prior::Prior),
     /// Estimate the priors of benchmarks by every estimator: how far from the truth.
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
                 Bench::Predict(size) => bench::predict::run(&root, &size),
                 Bench::Train(train) => bench::train::run(&root, &train),
                 Bench::Build(build) => bench::build::run(&root, &build),
+                Bench::Forest(forest) => bench::forest::run(&root, &forest),
                 Bench::Prior(prior) => bench::prior::run(&root, &prior),
                 Bench::PriorError(error) => bench::prior_error::run(&root, &error),
                 Bench::Tables(tables) => bench::tables::run(&root, &tables),

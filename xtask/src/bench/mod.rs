@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod csv;
+pub(crate) mod forest;
 mod page;
 pub(crate) mod predict;
 pub(crate) mod prior;

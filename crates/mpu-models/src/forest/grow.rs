@@ -146,6 +146,7 @@ impl<'a> Grower<'a> {
             }
             self.gather(ranks, node.clone(), seen..end);
             let search = Search {
+                bins: self.ground.bins,
                 items: &self.items[node.clone()],
                 targets: self.ground.targets,
                 totals: &self.totals,

@@ -3,15 +3,16 @@
 use mpu_data::Stream;
 use rayon::prelude::*;
 
+use super::Forest;
 use super::bins::BinnedRows;
 use super::sample;
 use super::spec::Sample;
 use super::targets::Targets;
-use super::{Forest, Tree};
 use crate::error::{Error, Result, check_length};
 
-/// Rows that go through one tree before the next: their bins and sums stay in the cache.
-const BLOCK: usize = 512;
+/// Rows that go through one tree before the next: enough for a tree that is in the cache to be used often, few enough
+/// for their bins and sums to be there as well.
+const BLOCK: usize = 2048;
 
 /// What the trees that have not seen a row answer for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,23 +50,15 @@ impl Forest {
         let n_columns = self.bins.cuts().len();
         let mut codes = vec![0; features.len() / self.bins.layout().width() * n_columns];
         self.bins.encode_into(features, &mut codes);
+        let rows: Vec<u32> = (0..(codes.len() / n_columns) as u32).collect();
         for tree in &self.trees {
-            let rows = codes.chunks_exact(n_columns);
-            for (row, shares) in rows.zip(shares.chunks_exact_mut(self.n_classes)) {
-                self.vote(tree, row, shares);
-            }
+            let codes = (codes.as_slice(), n_columns);
+            tree.leaves(&self.ranking, codes, &rows, |row, classes, leaf| {
+                add(&mut shares[row * self.n_classes..], classes, leaf);
+            });
         }
         for share in shares {
             *share /= self.trees.len() as f32;
-        }
-    }
-
-    /// Adds a tree's answer.
-    #[inline]
-    fn vote(&self, tree: &Tree, row: &[u8], shares: &mut [f32]) {
-        let (classes, leaf) = tree.leaf(&self.ranking, row);
-        for (&class, share) in classes.iter().zip(leaf) {
-            shares[class as usize] += share;
         }
     }
 
@@ -103,16 +96,24 @@ impl Forest {
             .zip(rows.codes().par_chunks(BLOCK * n_columns))
             .enumerate()
             .for_each(|(block, ((shares, counts), codes))| {
+                let first = block * BLOCK;
+                let mut rows: Vec<u32> = Vec::with_capacity(counts.len());
                 for (tree, bag) in self.trees.iter().zip(&bags) {
-                    let rows = codes.chunks_exact(n_columns);
-                    let places = shares.chunks_exact_mut(k).zip(counts.iter_mut());
-                    for (i, (row, (shares, count))) in rows.zip(places).enumerate() {
-                        let row_idx = block * BLOCK + i;
-                        if bag[row_idx / 64] >> (row_idx % 64) & 1 == 0 {
-                            self.vote(tree, row, shares);
-                            *count += 1;
-                        }
-                    }
+                    let out = |&row: &u32| {
+                        let row = first + row as usize;
+                        bag[row / 64] >> (row % 64) & 1 == 0
+                    };
+                    rows.clear();
+                    rows.extend((0..counts.len() as u32).filter(out));
+                    tree.leaves(
+                        &self.ranking,
+                        (codes, n_columns),
+                        &rows,
+                        |row, classes, leaf| {
+                            add(&mut shares[row * k..], classes, leaf);
+                            counts[row] += 1;
+                        },
+                    );
                 }
                 for (shares, &count) in shares.chunks_exact_mut(k).zip(counts.iter()) {
                     for share in shares {
@@ -124,5 +125,13 @@ impl Forest {
                 }
             });
         Ok(found)
+    }
+}
+
+/// Adds a tree's answer to those before.
+#[inline]
+fn add(shares: &mut [f32], classes: &[u16], leaf: &[f32]) {
+    for (&class, share) in classes.iter().zip(leaf) {
+        shares[class as usize] += share;
     }
 }

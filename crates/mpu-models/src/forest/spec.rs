@@ -9,7 +9,7 @@ use crate::error::{Result, setting};
 pub enum Splits {
     /// The best of all thresholds: a random forest.
     Best,
-    /// One at random between the node's least and greatest bin: extremely randomised trees.
+    /// One at random between the node's least and greatest value: extremely randomised trees.
     Random,
 }
 

@@ -12,7 +12,7 @@
 use mpu_data::split::draw::below;
 use rand::Rng;
 
-use super::bins::MISSING;
+use super::bins::{Bins, Cut, MAX_BINS, MISSING};
 use super::sample::Item;
 use super::targets::Targets;
 use super::tree::Node;
@@ -131,6 +131,7 @@ impl Scratch {
 /// A node whose bins stand in the panel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search<'a> {
+    pub(crate) bins: &'a Bins,
     pub(crate) items: &'a [Item],
     pub(crate) targets: &'a Targets,
     pub(crate) totals: &'a Totals,
@@ -156,6 +157,42 @@ struct Span {
     least: u8,
     most: u8,
     missing: bool,
+}
+
+/// The threshold that parts missing values from all others.
+const APART: u8 = MAX_BINS as u8 - 1;
+
+impl Span {
+    /// A threshold at random. Numbers have a uniform one between the outermost edges that part the node, and it is moved
+    /// to the nearest edge; ranks have a uniform rank. Where values are missing, one draw in four parts them from
+    /// the rest.
+    fn draw(self, cut: &Cut, rng: &mut impl Rng) -> u8 {
+        if self.missing && (self.least == self.most || below(4, rng) == 0) {
+            return APART;
+        }
+        let n = self.most - self.least;
+        let Cut::Edges(edges) = cut else {
+            return self.least + below(u64::from(n), rng) as u8;
+        };
+        let edges = &edges[self.least as usize..self.most as usize];
+        let [first, .., last] = *edges else {
+            return self.least;
+        };
+        let edge = |i: usize| f64::from(edges[i]);
+        // Half a gap beyond the outermost edges, so that they are drawn as often as others.
+        let low = f64::from(first) - (edge(1) - f64::from(first)) / 2.0;
+        let high = f64::from(last) + (f64::from(last) - edge(edges.len() - 2)) / 2.0;
+        let share = f64::from(rng.next_u32()) / f64::from(u32::MAX);
+        let drawn = low + share * (high - low);
+        let above = edges.partition_point(|&edge| f64::from(edge) < drawn);
+        let nearest = match above {
+            0 => 0,
+            above if above == edges.len() => above - 1,
+            above if edge(above) - drawn < drawn - edge(above - 1) => above,
+            above => above - 1,
+        };
+        self.least + nearest as u8
+    }
 }
 
 fn spans(panel: &[[u8; LANES]]) -> [Option<Span>; LANES] {
@@ -187,10 +224,8 @@ impl Search<'_> {
         for j in 0..self.columns.len() {
             let Some(span) = spans[j] else { continue };
             any = true;
-            // With missing values the threshold may also part them from the rest.
-            let thresholds = span.most - span.least + u8::from(span.missing);
-            let threshold = span.least + below(u64::from(thresholds), rng) as u8;
-            let may_go_left = span.missing && threshold < span.most;
+            let threshold = span.draw(&self.bins.cuts()[self.columns[j] as usize], rng);
+            let may_go_left = span.missing && threshold != APART;
             shifts[j] = u8::from(may_go_left && below(2, rng) == 1);
             limits[j] = threshold + shifts[j];
         }
@@ -272,11 +307,15 @@ impl Search<'_> {
             for shift in sides {
                 scratch.sweep.sort(&scratch.panel, j, shift);
                 let missing = span.missing.then_some(shift == 1);
-                scratch.sweep.run(self, |key, sides| {
-                    // The missing values alone on the left are the rest alone on the left, turned round.
-                    if let Some(threshold) = key.checked_sub(shift) {
-                        self.offer(&mut best, column, threshold, missing, sides);
-                    }
+                scratch.sweep.run(self, |[low, high], sides| {
+                    // The threshold stands halfway. Missing values alone on the left are the rest alone on the
+                    // left, turned round.
+                    let threshold = match (low.checked_sub(shift), high) {
+                        (None, _) => return,
+                        (_, MISSING) if shift == 0 => APART,
+                        (Some(low), high) => low.midpoint(high - shift - 1),
+                    };
+                    self.offer(&mut best, column, threshold, missing, sides);
                 });
             }
         }
@@ -323,9 +362,9 @@ impl Sweep {
         }
     }
 
-    /// Calls `offer` with both sides of every threshold. Moving the weight `w` of class `c` changes the sums of
+    /// Calls `offer` with the bins that stand next to each other and the two sides they part. Moving the weight `w` of class `c` changes the sums of
     /// squares by `w (2 S_c + w)` and `w (w - 2 S_c)`.
-    fn run(&mut self, search: &Search<'_>, mut offer: impl FnMut(u8, [Side; 2])) {
+    fn run(&mut self, search: &Search<'_>, mut offer: impl FnMut([u8; 2], [Side; 2])) {
         let (mut low, mut high) = (Side::default(), Side::default());
         for (class, total) in search.totals.iter() {
             let total = f64::from(total);
@@ -340,7 +379,7 @@ impl Sweep {
             if let Some(before) = before
                 && before < key
             {
-                offer(before, [low, high]);
+                offer([before, key], [low, high]);
             }
             before = Some(key);
             search.items[i as usize].each(search.targets, |class, weight| {

@@ -50,19 +50,60 @@ pub(crate) struct Tree {
     pub(crate) ranks: Vec<u8>,
 }
 
+/// Rows that walk down a tree together: while one waits for memory, the others go on.
+const TOGETHER: usize = 8;
+
 impl Tree {
-    /// The classes of the leaf that a row falls into, and their shares.
-    #[inline]
-    pub(crate) fn leaf(&self, ranking: &Ranking, codes: &[u8]) -> (&[u16], &[f32]) {
-        let mut node = self.nodes[0];
-        while node.column != LEAF {
-            let column = node.column as usize;
-            let code = ranking.ranked(&self.ranks, column, codes[column]);
-            node = self.nodes[node.child as usize + usize::from(!node.goes_left(code))];
+    /// Calls `each` with every one of these rows, the classes of its leaf and their shares. `codes` holds the bins of
+    /// all rows, `n_columns` to a row.
+    pub(crate) fn leaves(
+        &self,
+        ranking: &Ranking,
+        (codes, n_columns): (&[u8], usize),
+        rows: &[u32],
+        each: impl FnMut(usize, &[u16], &[f32]),
+    ) {
+        let code = |row: u32, column: usize| codes[row as usize * n_columns + column];
+        if self.ranks.is_empty() {
+            self.walk(rows, code, each);
+        } else {
+            let ranked = |row, column| ranking.ranked(&self.ranks, column, code(row, column));
+            self.walk(rows, ranked, each);
         }
-        let leaf = node.child as usize;
-        let range = self.leaf_starts[leaf] as usize..self.leaf_starts[leaf + 1] as usize;
-        (&self.leaf_classes[range.clone()], &self.leaf_shares[range])
+    }
+
+    #[inline]
+    fn walk(
+        &self,
+        rows: &[u32],
+        code: impl Fn(u32, usize) -> u8,
+        mut each: impl FnMut(usize, &[u16], &[f32]),
+    ) {
+        for rows in rows.chunks(TOGETHER) {
+            // Of fewer rows, the last one walks several times.
+            let walkers: [u32; TOGETHER] = std::array::from_fn(|i| rows[i.min(rows.len() - 1)]);
+            let mut nodes = [self.nodes[0]; TOGETHER];
+            let mut walking = true;
+            while walking {
+                walking = false;
+                for (node, &row) in nodes.iter_mut().zip(&walkers) {
+                    if node.column != LEAF {
+                        let right = !node.goes_left(code(row, node.column as usize));
+                        *node = self.nodes[node.child as usize + usize::from(right)];
+                        walking = true;
+                    }
+                }
+            }
+            for (&row, node) in rows.iter().zip(nodes) {
+                let leaf = node.child as usize;
+                let range = self.leaf_starts[leaf] as usize..self.leaf_starts[leaf + 1] as usize;
+                each(
+                    row as usize,
+                    &self.leaf_classes[range.clone()],
+                    &self.leaf_shares[range],
+                );
+            }
+        }
     }
 }
 
