@@ -104,14 +104,10 @@ fn onnx_runtime_answers_as_ours_does() {
             let metadata = BTreeMap::from([("classes".to_owned(), "α,β".to_owned())]);
             // New rows, some with values that were not there.
             let (mut rows, _) = table(&columns, 300, k, rng);
-            for (row, odd) in [f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30]
-                .into_iter()
-                .enumerate()
-            {
-                for (start, column) in columns.iter().enumerate().take(1) {
-                    if *column == Column::Numeric {
-                        rows[row * layout.width() + start] = odd;
-                    }
+            if columns[0] == Column::Numeric {
+                let odd = [f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30];
+                for (row, odd) in rows.chunks_mut(layout.width()).zip(odd) {
+                    row[0] = odd;
                 }
             }
             let found = ask(

@@ -48,6 +48,7 @@ mod sample;
 mod spec;
 mod split;
 mod stored;
+mod sweep;
 mod targets;
 #[cfg(test)]
 mod tests;
