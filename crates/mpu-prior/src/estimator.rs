@@ -37,6 +37,12 @@ pub trait Prepared: Send + Sync {
     /// If the counts were made for other margins with fewer rows or classes.
     fn point(&self, counts: &Counts) -> Result<Vec<f64>>;
 
+    /// What the estimates would be by other choices that are no worse: intervals reach to them.
+    fn others(&self, counts: &Counts) -> Result<Vec<Vec<f64>>> {
+        let _ = counts;
+        Ok(Vec::new())
+    }
+
     /// How the matching went, if it is one.
     fn matching(&self, counts: &Counts) -> Result<Option<MatchingReport>> {
         let _ = counts;

@@ -144,6 +144,14 @@ impl PriorReport {
     }
 }
 
+/// An interval that reaches to all of some values.
+fn reaching(interval: Interval, values: impl Iterator<Item = f64>) -> Interval {
+    values.fold(interval, |interval, value| Interval {
+        low: interval.low.min(value),
+        high: interval.high.max(value),
+    })
+}
+
 /// Bounds, point estimates and intervals of all observed classes.
 ///
 /// A class that is not detectable has the estimate 0; its interval still reaches up to where the replicates do.
@@ -159,6 +167,9 @@ pub fn estimate(
     let once = Counts::once(margins);
     let raw = feasible(&prepared.point(&once)?)?;
     let matching = prepared.matching(&once)?;
+    let others = prepared.others(&once)?;
+    let others = others.iter().map(|other| feasible(other));
+    let others = others.collect::<Result<Vec<_>>>()?;
     let step3 = BootstrapOptions {
         replicates: options
             .bootstrap
@@ -195,10 +206,13 @@ pub fn estimate(
         classes.push(ClassReport {
             class,
             estimate,
-            interval: match step3.interval {
-                IntervalKind::Percentile => percentile,
-                IntervalKind::Basic => basic,
-            },
+            interval: reaching(
+                match step3.interval {
+                    IntervalKind::Percentile => percentile,
+                    IntervalKind::Basic => basic,
+                },
+                others.iter().map(|other| other[class]),
+            ),
             percentile,
             basic,
             lower_if_acceptance_below_alpha: lower,

@@ -36,6 +36,8 @@ pub struct Problem {
     /// The true class of every training row, where it is known: for the supervised limit and for
     /// columns named `oracle`.
     oracle: Option<Vec<usize>>,
+    /// What another model says of the pool's training rows, `k` to a row.
+    targets: Option<Vec<f32>>,
 }
 
 impl Problem {
@@ -52,6 +54,7 @@ impl Problem {
             validation: None,
             test: None,
             oracle: None,
+            targets: None,
         })
     }
 
@@ -85,6 +88,21 @@ impl Problem {
             self.classes,
         )?;
         self.oracle = Some(oracle);
+        Ok(self)
+    }
+
+    /// Adds how probable each class is for each training row of the pool, `k` to a row in their order, as another model
+    /// says that has not seen the row. Self-training then learns these instead of targets of its own.
+    pub fn with_targets(mut self, targets: Vec<f32>) -> Result<Self> {
+        let labels = &self.train.labels;
+        let pool = labels.iter().filter(|l| **l == MpuLabel::Unlabeled).count();
+        let needed = pool * self.classes.get();
+        let probable = |target: &f32| (0.0..=1.0).contains(target);
+        if targets.len() != needed || !targets.iter().all(probable) {
+            let needed = format!("the pool needs {needed} probabilities");
+            return Err(mismatch("targets", targets.len(), needed));
+        }
+        self.targets = Some(targets);
         Ok(self)
     }
 
@@ -141,6 +159,11 @@ impl Problem {
     /// The true class of every training row, if known.
     pub fn oracle(&self) -> Option<&[usize]> {
         self.oracle.as_deref()
+    }
+
+    /// What another model says of the pool's training rows, if it was asked.
+    pub fn targets(&self) -> Option<&[f32]> {
+        self.targets.as_deref()
     }
 
     fn check_shape(&self, what: &'static str, features: &Features) -> Result<()> {

@@ -411,6 +411,14 @@ impl<'a> TableRows<'a> {
             labels: labels(&held),
         };
         let mut problem = Problem::new(classes, train_sample)?.with_validation(held_sample)?;
+        if let Some(grown) = &grown {
+            let k = classes.get();
+            let pool = train
+                .iter()
+                .filter(|&&row| table.labels[row] == MpuLabel::Unlabeled);
+            let lessons = pool.flat_map(|&row| &grown.student.lessons[row * k..][..k]);
+            problem = problem.with_targets(lessons.copied().collect())?;
+        }
         if let Some(test) = &config.data.test {
             let input = TableInput::file(test);
             let options = EncodeOptions::default();

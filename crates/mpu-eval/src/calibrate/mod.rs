@@ -74,7 +74,7 @@ use crate::newton::{Smooth, minimise};
 use likelihood::{Likelihood, Matching, Rows, softmax};
 
 /// The weight of the ridge `½ ρ ((log a)² + |b|²)` beside the sum over rows.
-pub const RIDGE: f64 = 0.1;
+pub const RIDGE: f64 = 3.0;
 
 /// What fixes the offsets `b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,6 +4,7 @@
 
 mod self_training;
 mod single;
+mod taught;
 
 use mpu_data::bad_setting;
 use mpu_risk::{Estimator, Objective, Placement};
@@ -163,7 +164,10 @@ pub(crate) trait Procedure {
 pub(crate) fn of<'a>(run: &'a Run, problem: &'a Problem) -> Result<Box<dyn Procedure + 'a>> {
     Ok(match run.method {
         Method::Single(_) => Box::new(single::Single::new(run, problem)?),
-        Method::CsmpuSt => Box::new(self_training::Stages::new(run, problem)?),
+        Method::CsmpuSt => match problem.targets() {
+            Some(targets) => Box::new(taught::Taught::new(run, problem, targets)?),
+            None => Box::new(self_training::Stages::new(run, problem)?),
+        },
     })
 }
 

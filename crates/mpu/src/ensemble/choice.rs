@@ -46,7 +46,7 @@ pub struct Choice {
 impl Choice {
     /// Chooses by rows that neither has seen: `k` scores a row of each.
     ///
-    /// The forest is used unless another has a lower loss by more than the standard error of the difference.
+    /// The forest is used unless another has a lower loss by more than two standard errors of the difference.
     pub fn new(
         priors: &Priors,
         labels: &[MpuLabel],
@@ -77,7 +77,7 @@ impl Choice {
                 error: (variance / n).sqrt(),
             });
         }
-        let better = candidates.iter().filter(|c| c.gain > c.error);
+        let better = candidates.iter().filter(|c| c.gain > 2.0 * c.error);
         let best = better.min_by(|a, b| a.loss.total_cmp(&b.loss));
         Ok(Self {
             kind: best.map_or(Kind::Forest, |best| best.kind),

@@ -24,6 +24,9 @@ pub struct Student {
     pub labels: Vec<MpuLabel>,
     /// [`log_probabilities`] of these rows.
     pub scores: Vec<f32>,
+    /// For a network beside it: what each row is learned as, `k` shares, by a teacher that has not seen those held
+    /// out.
+    pub lessons: Vec<f32>,
 }
 
 impl Student {
@@ -53,12 +56,16 @@ impl Student {
         };
         let k = ground.classes.get();
         let mut scores = vec![0.0; ground.labels.len() * k];
+        let mut lessons = Vec::new();
         for fold in 0..n_folds {
             let seen = |row: usize| folds[row] != fold;
             let answers = ground.teach(seen, spec, derived(seed, 2), observer)?;
             let shares = targets(ground, priors, &answers, seen);
             let (_, found) = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
             let found = log_probabilities(&found, k, spec.trees);
+            if fold == 0 {
+                lessons = shares;
+            }
             for row in (0..folds.len()).filter(|&row| folds[row] == fold) {
                 scores[row * k..][..k].copy_from_slice(&found[row * k..][..k]);
             }
@@ -74,6 +81,7 @@ impl Student {
                 .flat_map(|&row| scores[row * k..][..k].iter().copied())
                 .collect(),
             scored,
+            lessons,
         })
     }
 }

@@ -1,0 +1,74 @@
+//! Targets of the pool that somebody else found: from the first epoch to the last the same.
+
+use mpu_data::MpuLabel;
+use mpu_risk::{Estimator, Objective};
+
+use super::{Procedure, no_best_epoch};
+use crate::checkpoint::State;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::event::Event;
+use crate::problem::Problem;
+use crate::settings::Keep;
+use crate::trainer::Run;
+
+/// Cross-entropy on labelled rows and on the targets of a [`Problem`].
+///
+/// Labelled rows count as much as rows of the pool do: the share of an observed class that is learned from them is
+/// the share of the class that they are.
+pub(super) struct Taught<'a> {
+    problem: &'a Problem,
+    targets: &'a [f32],
+    estimator: Estimator,
+    held_out: Estimator,
+    /// The place of each training row in the pool; none for labelled rows.
+    places: Vec<Option<usize>>,
+}
+
+impl<'a> Taught<'a> {
+    pub(super) fn new(run: &Run, problem: &'a Problem, targets: &'a [f32]) -> Result<Self> {
+        if run.settings.keep == Keep::BestRisk {
+            return Err(no_best_epoch());
+        }
+        let mut n_pool = 0;
+        let place = |label: &MpuLabel| {
+            (*label == MpuLabel::Unlabeled).then(|| {
+                n_pool += 1;
+                n_pool - 1
+            })
+        };
+        let labels = &problem.train().labels;
+        let places: Vec<Option<usize>> = labels.iter().map(place).collect();
+        let labeled = (labels.len() - n_pool) as f64;
+        let found = n_pool as f64 * (1.0 - run.priors.negative());
+        let share = labeled / (labeled + found).max(1.0);
+        Ok(Self {
+            problem,
+            targets,
+            estimator: run.estimator()?.with_labeled_share(share)?,
+            held_out: Estimator::new(Objective::MpuMl, run.loss, run.priors.clone()),
+            places,
+        })
+    }
+}
+
+impl Procedure for Taught<'_> {
+    fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    fn held_out(&self) -> &Estimator {
+        &self.held_out
+    }
+
+    fn targets(&self, _: &State, rows: &[usize]) -> Option<Vec<f64>> {
+        let k = self.problem.classes().get();
+        let places = rows.iter().filter_map(|&row| self.places[row]);
+        let targets = places.flat_map(|place| &self.targets[place * k..(place + 1) * k]);
+        Some(targets.map(|&target| f64::from(target)).collect())
+    }
+
+    fn after_epoch(&mut self, _: &mut Engine, _: &mut State) -> Result<Option<Event<'static>>> {
+        Ok(None)
+    }
+}
