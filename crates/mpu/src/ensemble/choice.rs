@@ -99,3 +99,58 @@ pub(crate) fn mean(forest: &[f32], network: &[f32], k: usize) -> Vec<f32> {
     }
     scores
 }
+
+#[cfg(test)]
+mod tests {
+    use mpu_data::MpuLabel::{Labeled, Unlabeled};
+
+    use super::*;
+
+    /// Half of the pool is of class 0; a score tells it with this strength, or not at all.
+    fn scores(strength: f32, rows: usize) -> Vec<f32> {
+        let of = |row: usize| match row % 4 {
+            0 | 1 => [strength, -strength],
+            _ => [-strength, strength],
+        };
+        (0..rows).flat_map(of).collect()
+    }
+
+    fn labels(rows: usize) -> Vec<MpuLabel> {
+        let of = |row: usize| match row % 4 {
+            0 => Labeled(0),
+            _ => Unlabeled,
+        };
+        (0..rows).map(of).collect()
+    }
+
+    #[test]
+    fn what_explains_the_rows_best_is_used_if_it_is_more_than_chance() {
+        let priors = Priors::new(vec![1.0 / 3.0, 2.0 / 3.0]).unwrap();
+        let blind = vec![0.0; 800];
+        let kind = |forest: &[f32], network: &[f32], rows: usize| {
+            Choice::new(&priors, &labels(rows), forest, network).unwrap()
+        };
+        let choice = kind(&blind, &scores(3.0, 400), 400);
+        assert_ne!(choice.kind, Kind::Forest, "{choice:?}");
+        let choice = kind(&scores(3.0, 400), &blind, 400);
+        assert_eq!(choice.kind, Kind::Forest, "{choice:?}");
+        // The same scores are no better, and one row in a hundred is chance.
+        let mut almost = scores(1.0, 400);
+        almost[..4].fill(0.0);
+        let choice = kind(&almost, &scores(1.0, 400), 400);
+        assert_eq!(choice.kind, Kind::Forest, "{choice:?}");
+        assert!(choice.candidates[1].gain.abs() < 2.0 * choice.candidates[1].error);
+    }
+
+    #[test]
+    fn both_is_the_mean_of_log_probabilities() {
+        let forest: Vec<f32> = [0.2_f32, 0.8].iter().map(|p| p.ln()).collect();
+        let network = [3.0, 1.0];
+        let found = mean(&forest, &network, 2);
+        let log_sum = (3.0_f64.exp() + 1.0_f64.exp()).ln();
+        for (class, found) in found.iter().enumerate() {
+            let wanted = 0.5 * (f64::from(forest[class]) + f64::from(network[class]) - log_sum);
+            assert!((f64::from(*found) - wanted).abs() < 1e-6);
+        }
+    }
+}

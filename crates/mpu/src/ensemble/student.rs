@@ -180,3 +180,73 @@ pub fn pool_target(priors: &Priors, n: &[f64], answer: &[f32]) -> Vec<f64> {
 pub fn log_probabilities(shares: &[f32], k: usize, trees: usize) -> Vec<f32> {
     smoothed(shares, k, trees).map(|p| p.ln() as f32).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_of_a_known_mixture_are_its_posteriors() {
+        // Three points; the classes' shares of each, of a pool with priors 0.3, 0.2, 0.5.
+        let density = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.05, 0.15, 0.8]];
+        let pi = [0.3, 0.2, 0.5];
+        let priors = Priors::new(pi.to_vec()).unwrap();
+        let n = [40.0, 90.0, 1000.0];
+        for x in 0..3 {
+            let pool: f64 = (0..3).map(|class| pi[class] * density[class][x]).sum();
+            let groups = [n[0] * density[0][x], n[1] * density[1][x], n[2] * pool];
+            let sum: f64 = groups.iter().sum();
+            let answer: Vec<f32> = groups.iter().map(|g| (g / sum) as f32).collect();
+            let found = pool_target(&priors, &n, &answer);
+            for class in 0..3 {
+                let wanted = pi[class] * density[class][x] / pool;
+                assert!((found[class] - wanted).abs() < 1e-6, "{found:?} {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn targets_by_hand() {
+        let priors = Priors::new(vec![0.5, 0.5]).unwrap();
+        // r = (0.4/10) / (0.6/60) = 4, π r = 2: surely of the class.
+        let sure = pool_target(&priors, &[10.0, 60.0], &[0.4, 0.6]);
+        assert!(
+            (sure[0] - 1.0).abs() < 1e-7 && sure[1].abs() < 1e-7,
+            "{sure:?}"
+        );
+        // r = (0.1/10) / (0.9/60) = 2/3.
+        let half = pool_target(&priors, &[10.0, 60.0], &[0.1, 0.9]);
+        assert!((half[0] - 1.0 / 3.0).abs() < 1e-7, "{half:?}");
+        // A class without labelled rows is found nowhere.
+        let none = pool_target(&priors, &[0.0, 60.0], &[0.0, 1.0]);
+        assert_eq!(none, [0.0, 1.0]);
+    }
+
+    #[test]
+    fn rows_held_out_are_one_part_and_every_part_has_every_group() {
+        let labels: Vec<MpuLabel> = (0..200)
+            .map(|row| match row % 10 {
+                0 => MpuLabel::Labeled(0),
+                1 => MpuLabel::Labeled(1),
+                _ => MpuLabel::Unlabeled,
+            })
+            .collect();
+        let held: Vec<usize> = (0..40).collect();
+        let folds = folds(&labels, 3, &held, Seed(7));
+        assert!(held.iter().all(|&row| folds[row] == 0));
+        for fold in 0..FOLDS {
+            for wanted in [MpuLabel::Labeled(0), MpuLabel::Labeled(1)] {
+                let of = |row: &usize| folds[*row] == fold && labels[*row] == wanted;
+                assert_eq!((0..200).filter(of).count(), 4, "part {fold}");
+            }
+        }
+    }
+
+    #[test]
+    fn logarithms_are_finite_and_keep_the_order() {
+        let logs = log_probabilities(&[1.0, 0.0, 0.0, 0.25, 0.5, 0.25], 3, 100);
+        assert!(logs.iter().all(|log| log.is_finite()));
+        assert!((f64::from(logs[0]) - (100.5_f64 / 101.5).ln()).abs() < 1e-6);
+        assert!(logs[4] > logs[3] && logs[1] < logs[3]);
+    }
+}
