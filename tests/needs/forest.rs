@@ -7,7 +7,7 @@ use std::process::Command;
 use libtest_mimic::Trial;
 use mpu_data::Seed;
 use mpu_models::forest::{Bins, Column, Forest, ForestSpec, Layout, Sample, Splits, Targets};
-use mpu_models::onnx::forest_to_bytes;
+use mpu_models::onnx::{Calibration, Model, Options, Votes, to_bytes};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng};
 use serde::Deserialize;
@@ -101,7 +101,18 @@ fn onnx_runtime_answers_as_ours_does() {
                 ..ForestSpec::default()
             };
             let forest = grow(spec, &layout, &rows, &targets, 1);
-            let metadata = BTreeMap::from([("classes".to_owned(), "α,β".to_owned())]);
+            let options = Options {
+                calibration: Some(Calibration {
+                    a: 1.0,
+                    b: vec![0.0; k],
+                }),
+                metadata: BTreeMap::from([("classes".to_owned(), "α,β".to_owned())]),
+                ..Options::default()
+            };
+            let votes = Votes {
+                forest: &forest,
+                extra: 0.5,
+            };
             // New rows, some with values that were not there.
             let (mut rows, _) = table(&columns, 300, k, rng);
             if columns[0] == Column::Numeric {
@@ -111,15 +122,23 @@ fn onnx_runtime_answers_as_ours_does() {
                 }
             }
             let found = ask(
-                &forest_to_bytes(&forest, &metadata).unwrap(),
+                &to_bytes(Model::Forest(votes), &options).unwrap(),
                 &rows,
                 layout.width(),
             );
-            assert_eq!(found.metadata, metadata);
-            let shapes = [layout.width(), k].map(|width| ("N".to_owned(), width));
+            assert_eq!(found.metadata, options.metadata);
+            let shapes = [layout.width(), k, k].map(|width| ("N".to_owned(), width));
             assert_eq!(found.shapes, shapes);
             let ours = forest.probabilities(&rows).unwrap();
+            let smooth = |share: f32| (share * 30.0 + 0.5) / (30.0 + 0.5 * k as f32);
+            let ours: Vec<f32> = ours.into_iter().map(smooth).collect();
             assert_eq!(found.probabilities.len(), ours.len());
+            for (score, ours) in found.scores.iter().zip(&ours) {
+                assert!(
+                    (score - f64::from(ours.ln())).abs() < 1e-5,
+                    "{score} {ours}"
+                );
+            }
             let mut worst = 0.0_f64;
             for (theirs, ours) in found.probabilities.chunks(k).zip(ours.chunks(k)) {
                 for (theirs, &ours) in theirs.iter().zip(ours) {

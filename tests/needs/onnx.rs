@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use libtest_mimic::Trial;
 use mpu_models::fused::Workspace;
-use mpu_models::onnx::{Affine, Calibration, Options, to_bytes};
+use mpu_models::onnx::{Affine, Calibration, Model, Options, to_bytes};
 use mpu_models::{ModelSpec, Threads};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -67,7 +67,7 @@ pub(crate) struct Answer {
     pub(crate) checked: bool,
     pub(crate) shapes: Vec<(String, usize)>,
     pub(crate) metadata: BTreeMap<String, String>,
-    scores: Vec<f64>,
+    pub(crate) scores: Vec<f64>,
     pub(crate) probabilities: Vec<f64>,
 }
 
@@ -129,8 +129,13 @@ fn check(spec: &ModelSpec, rows: &[f32], input: Option<Affine>, seed: u64) {
         input,
         calibration: Some(Calibration { a, b: b.clone() }),
         metadata: BTreeMap::from([("classes".to_owned(), "α,β".to_owned())]),
+        ..Options::default()
     };
-    let answer = ask(&to_bytes(&params, &options).unwrap(), rows, inputs);
+    let answer = ask(
+        &to_bytes(Model::Network(&params), &options).unwrap(),
+        rows,
+        inputs,
+    );
     let found = gap(&answer.scores, &want);
     println!("{spec:?}: gap {found:.1e}, checked {}", answer.checked);
     assert!(found < 1e-4, "{spec:?}: {found:e}");

@@ -107,7 +107,10 @@ pub enum Error {
     },
 
     /// A model larger than its format allows.
-    #[error("the model takes {found} bytes: an ONNX file holds at most {max}")]
+    #[error(
+        "the model takes {found} bytes: an ONNX file holds at most {max}\n\
+         hint: grow fewer trees, or train a smaller network"
+    )]
     ModelSize {
         /// Its size.
         found: usize,

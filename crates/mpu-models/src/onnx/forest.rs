@@ -3,28 +3,60 @@
 use std::collections::BTreeMap;
 
 use super::graph::{Attribute, Graph};
-use super::{FEATURES, PROBABILITIES, check_size};
-use crate::error::Result;
+use super::{FEATURES, SINGLE_MAX};
+use crate::error::{Result, setting};
 use crate::forest::{Column, Cut, Forest, LEAF, Tree};
 
-/// The bytes of an ONNX model of the forest, with names and texts to keep in it. It takes `features`, encoded rows
-/// `[N, width]`, and gives `probabilities` `[N, k]`, as [`Forest::probabilities`] does.
+/// A forest, and how its votes become scores.
+///
+/// ```text
+/// f_j = ln((trees · share_j + extra) / (trees + k · extra))
+/// ```
+///
+/// `share_j` is what [`Forest::probabilities`] gives.
 ///
 /// The trees are one `TreeEnsembleClassifier`. Each tree orders the categories of a column in its own way, so the model
 /// first makes numbers of them: the one-hot features of a column times a table with the ranks of every tree that uses
 /// it, and NaN where no category is set.
-pub fn forest_to_bytes(forest: &Forest, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>> {
-    let mut graph = Graph::default();
-    let width = forest.bins().layout().width();
-    let ranked = Ranked::add(&mut graph, forest);
-    let ensemble = Ensemble::new(forest, &ranked);
-    ensemble.add(&mut graph, &ranked.input, forest.n_classes());
-    let metadata = metadata.iter();
-    let metadata = metadata.map(|(name, value)| (name.as_str(), value.as_str()));
-    let outputs = [(PROBABILITIES, forest.n_classes())];
-    let bytes = graph.into_model("forest", (FEATURES, width), &outputs, metadata);
-    check_size(bytes.len())?;
-    Ok(bytes)
+#[derive(Debug, Clone, Copy)]
+pub struct Votes<'a> {
+    /// The forest.
+    pub forest: &'a Forest,
+    /// The votes that each class gets beside those of the trees: above 0, so that scores are finite.
+    pub extra: f64,
+}
+
+impl Votes<'_> {
+    /// How many features a row has.
+    pub(super) fn inputs(&self) -> usize {
+        self.forest.bins().layout().width()
+    }
+
+    /// How many scores a row gets.
+    pub(super) fn outputs(&self) -> usize {
+        self.forest.n_classes()
+    }
+
+    /// Adds the forest and its scores.
+    pub(super) fn add(&self, graph: &mut Graph, scores: &str) -> Result<()> {
+        let &Self { forest, extra } = self;
+        if !(extra > 0.0 && extra <= SINGLE_MAX) {
+            let needed = "above 0 and finite";
+            return Err(setting("votes of a class beside the trees'", extra, needed));
+        }
+        let ranked = Ranked::add(graph, forest);
+        let ensemble = Ensemble::new(forest, &ranked);
+        ensemble.add(graph, &ranked.input, "forest.shares", self.outputs());
+        let trees = forest.trees().len() as f64;
+        let all = trees + extra * self.outputs() as f64;
+        graph.floats("forest.trees", &[], &[(trees / all) as f32]);
+        graph.floats("forest.extra", &[], &[(extra / all) as f32]);
+        let (votes, smooth) = ("forest.votes", "forest.smooth");
+        graph.node("Mul", &["forest.shares", "forest.trees"], votes, &[]);
+        graph.node("Add", &[votes, "forest.extra"], smooth, &[]);
+        graph.node("Log", &[smooth], scores, &[]);
+        Ok(())
+    }
 }
 
 /// The features that trees read: the encoded row, and behind it the ranks of categories.
@@ -196,7 +228,7 @@ impl Ensemble {
         self.missing.push(missing);
     }
 
-    fn add(&self, graph: &mut Graph, input: &str, n_classes: usize) {
+    fn add(&self, graph: &mut Graph, input: &str, output: &str, n_classes: usize) {
         let labels: Vec<usize> = (0..n_classes).collect();
         let attributes = [
             ("nodes_treeids", Attribute::Ints(&self.trees)),
@@ -216,7 +248,7 @@ impl Ensemble {
             ("class_weights", Attribute::Floats(&self.shares)),
             ("classlabels_int64s", Attribute::Ints(&labels)),
         ];
-        let outputs = ["classes", PROBABILITIES];
+        let outputs = ["forest.classes", output];
         graph.classical("TreeEnsembleClassifier", &[input], &outputs, &attributes);
     }
 }

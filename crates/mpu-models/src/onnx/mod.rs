@@ -1,12 +1,17 @@
 //! Trained networks and forests as ONNX models, for ONNX Runtime and whatever else reads the format.
 //!
-//! A forest's model is described at [`forest_to_bytes`]. A network's is the network in evaluation mode. It takes `features`, rows `[N, inputs]` as the user
-//! has them, and gives `scores` `[N, k]`; `N` is open. Images are flat rows too, in the order
-//! channel, row, column. If asked to, it scales the features first ([`Affine`]), and gives
-//! `probabilities` `[N, k]` beside the scores ([`Calibration`]).
+//! A model takes `features`, rows `[N, inputs]` as the user has them, and gives `scores` `[N, k]`; `N` is open.
+//!
+//! - A **network** is the network in evaluation mode. Images are flat rows too, in the order channel, row, column. If
+//!   asked to, the model fills in missing values and scales the features first ([`Options::missing`], [`Affine`]).
+//! - A **forest** takes encoded rows in which NaN is a missing value. Its scores are logarithms of the trees' votes
+//!   ([`Votes`]).
+//! - **Both** together give the mean of the forest's scores and of the logarithm of the network's softmax.
+//!
+//! If asked to, the model gives `probabilities` `[N, k]` beside the scores ([`Calibration`]).
 //!
 //! ```
-//! use mpu_models::onnx::{self, Affine, Calibration};
+//! use mpu_models::onnx::{self, Affine, Calibration, Model};
 //! use mpu_models::{ModelSpec, Params};
 //!
 //! let params = Params::zeros(&ModelSpec::mlp5(2, 3))?;
@@ -22,7 +27,7 @@
 //!     ..Default::default()
 //! };
 //! options.metadata.insert("classes".into(), "cat,dog,other".into());
-//! let bytes = onnx::to_bytes(&params, &options)?;
+//! let bytes = onnx::to_bytes(Model::Network(&params), &options)?;
 //! assert!(bytes.len() > 4 * params.trainable().len());
 //! # Ok::<(), mpu_models::Error>(())
 //! ```
@@ -30,12 +35,14 @@
 mod body;
 mod forest;
 mod graph;
+mod input;
 mod wire;
 
 use std::collections::BTreeMap;
 
-pub use self::forest::forest_to_bytes;
-use self::graph::{Attribute, Element, Graph};
+pub use self::forest::Votes;
+use self::graph::{Attribute, Graph};
+pub use self::input::Affine;
 use crate::error::{Error, Result, check_length};
 use crate::params::Params;
 use crate::spec::ModelSpec;
@@ -52,36 +59,28 @@ pub const PROBABILITIES: &str = "probabilities";
 /// The greatest number of single precision.
 const SINGLE_MAX: f64 = f32::MAX as f64;
 
-/// What surrounds the network in the model; nothing by default.
+/// What scores rows in the model.
+#[derive(Debug, Clone, Copy)]
+pub enum Model<'a> {
+    /// A network.
+    Network(&'a Params),
+    /// A forest.
+    Forest(Votes<'a>),
+    /// The mean of both: of the forest's scores, and of the logarithm of the network's softmax.
+    Both(Votes<'a>, &'a Params),
+}
+
+/// What surrounds network and forest in the model; nothing by default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
-    /// Scaling of the features.
+    /// What a network takes where a feature is NaN, one for every feature. Forests take NaN as it is.
+    pub missing: Option<Vec<f32>>,
+    /// Scaling of the features for a network. Forests take them as they are.
     pub input: Option<Affine>,
     /// How scores become probabilities.
     pub calibration: Option<Calibration>,
     /// Names and texts kept in the model: names of classes, the version, the method.
     pub metadata: BTreeMap<String, String>,
-}
-
-/// A scaling of every feature by itself.
-///
-/// ```text
-/// x' = (x - shift) · scale
-/// ```
-///
-/// A feature that was constant in training has no spread to divide by: its scale is 1, or 0 to
-/// leave it out.
-///
-/// The model computes it in single precision, with the part of `shift` that does not fit
-/// subtracted on its own: features far from zero lose nothing. Where a shift or a scale comes near
-/// the limits of single precision, the model computes in double precision, which not every
-/// accelerator can.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Affine {
-    /// What is subtracted, one for every feature.
-    pub shift: Vec<f64>,
-    /// What the difference is multiplied with, one for every feature.
-    pub scale: Vec<f64>,
 }
 
 /// Probabilities from scores.
@@ -97,31 +96,41 @@ pub struct Calibration {
     pub b: Vec<f64>,
 }
 
-/// The bytes of an ONNX model of the network with these parameters.
+/// The bytes of an ONNX model.
 ///
 /// Refuses vectors of the wrong length and numbers that are not finite, also among the parameters.
-pub fn to_bytes(params: &Params, options: &Options) -> Result<Vec<u8>> {
-    for (entry, values) in params.iter() {
-        let values = values.iter().copied().map(f64::from);
-        let hint = "the training diverged; take parameters of an earlier epoch";
-        check_finite(&entry.name, values, SINGLE_MAX, hint)?;
-    }
-    let (inputs, outputs) = (params.spec().inputs(), params.spec().outputs());
+pub fn to_bytes(model: Model<'_>, options: &Options) -> Result<Vec<u8>> {
     let mut graph = Graph::default();
-    let rows = match &options.input {
-        Some(affine) => affine.add(&mut graph, inputs)?,
-        None => FEATURES,
+    let (name, inputs, outputs) = match model {
+        Model::Network(params) => {
+            add_network(&mut graph, params, options, SCORES)?;
+            let name = match params.spec() {
+                ModelSpec::Mlp(_) => "mlp",
+                ModelSpec::ResNet(_) => "resnet",
+            };
+            (name, params.spec().inputs(), params.spec().outputs())
+        }
+        Model::Forest(votes) => {
+            votes.add(&mut graph, SCORES)?;
+            ("forest", votes.inputs(), votes.outputs())
+        }
+        Model::Both(votes, params) => {
+            let (inputs, outputs) = (votes.inputs(), votes.outputs());
+            check_length("a row of the network", params.spec().inputs(), inputs)?;
+            let what = "the network's list of classes";
+            check_length(what, params.spec().outputs(), outputs)?;
+            let (by_forest, by_network) = ("forest.scores", "network.scores");
+            votes.add(&mut graph, by_forest)?;
+            add_network(&mut graph, params, options, by_network)?;
+            add_mean(&mut graph, by_forest, by_network);
+            ("both", inputs, outputs)
+        }
     };
-    body::add(&mut graph, params, rows, SCORES)?;
     let mut results = vec![(SCORES, outputs)];
     if let Some(calibration) = &options.calibration {
         calibration.add(&mut graph, outputs)?;
         results.push((PROBABILITIES, outputs));
     }
-    let name = match params.spec() {
-        ModelSpec::Mlp(_) => "mlp",
-        ModelSpec::ResNet(_) => "resnet",
-    };
     let metadata = options.metadata.iter();
     let metadata = metadata.map(|(name, value)| (name.as_str(), value.as_str()));
     let bytes = graph.into_model(name, (FEATURES, inputs), &results, metadata);
@@ -129,64 +138,37 @@ pub fn to_bytes(params: &Params, options: &Options) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-impl Affine {
-    /// Adds the scaling of [`FEATURES`] and gives the name of its result.
-    fn add(&self, graph: &mut Graph, inputs: usize) -> Result<&'static str> {
-        let Self { shift, scale } = self;
-        let what = "the shift of the features";
-        check_length(what, shift.len(), inputs)?;
-        let hint = "fit the scaling to finite features";
-        check_finite(what, shift.iter().copied(), SINGLE_MAX, hint)?;
-        let what = "the scale of the features";
-        check_length(what, scale.len(), inputs)?;
-        // Features that hardly differ take scales beyond single precision.
-        let hint = "a feature that is constant takes scale 1";
-        check_finite(what, scale.iter().copied(), f64::MAX, hint)?;
-
-        let output = "input.scaled";
-        if !self.fits_single() {
-            graph.doubles("input.shift", shift);
-            graph.doubles("input.scale", scale);
-            let double = ("to", Attribute::Int(Element::Double.code()));
-            let single = ("to", Attribute::Int(Element::Float.code()));
-            graph.node("Cast", &[FEATURES], "input.double", &[double]);
-            let (centred, scaled) = ("input.centred", "input.scaled_double");
-            graph.node("Sub", &["input.double", "input.shift"], centred, &[]);
-            graph.node("Mul", &[centred, "input.scale"], scaled, &[]);
-            graph.node("Cast", &[scaled], output, &[single]);
-            return Ok(output);
-        }
-        let high = single(shift);
-        let parts = shift.iter().zip(&high);
-        let low: Vec<f32> = parts
-            .map(|(&shift, &high)| (shift - f64::from(high)) as f32)
-            .collect();
-        graph.floats("input.shift", &[inputs], &high);
-        graph.floats("input.scale", &[inputs], &single(scale));
-        let mut centred = "input.centred";
-        graph.node("Sub", &[FEATURES, "input.shift"], centred, &[]);
-        if low.iter().any(|&low| low != 0.0) {
-            // Near the shift the first difference is exact; this brings it to the shift's own.
-            let exact = "input.centred_exactly";
-            graph.floats("input.shift_rest", &[inputs], &low);
-            graph.node("Sub", &[centred, "input.shift_rest"], exact, &[]);
-            centred = exact;
-        }
-        graph.node("Mul", &[centred, "input.scale"], output, &[]);
-        Ok(output)
+/// Adds a network with what comes before it.
+fn add_network(
+    graph: &mut Graph,
+    params: &Params,
+    options: &Options,
+    scores: &'static str,
+) -> Result<()> {
+    for (entry, values) in params.iter() {
+        let values = values.iter().copied().map(f64::from);
+        let hint = "the training diverged; take parameters of an earlier epoch";
+        check_finite(&entry.name, values, SINGLE_MAX, hint)?;
     }
-
-    /// Whether single precision gives what double precision would.
-    ///
-    /// The greatest number of single precision is just below `2^128` and its neighbour `2^104`
-    /// away, so that a shift of at most `2^100` takes no finite feature beyond it. A difference
-    /// too small to be kept in full, below `2^-126`, counts for nothing with a scale up to `2^100`.
-    fn fits_single(&self) -> bool {
-        let most = 2f64.powi(100);
-        let shift = self.shift.iter().all(|shift| shift.abs() <= most);
-        let good = |scale: f64| scale == 0.0 || (1.0 / most..=most).contains(&scale.abs());
-        shift && self.scale.iter().all(|&scale| good(scale))
+    let inputs = params.spec().inputs();
+    let mut rows = FEATURES;
+    if let Some(missing) = &options.missing {
+        rows = input::fill(graph, rows, missing, inputs)?;
     }
+    if let Some(affine) = &options.input {
+        rows = affine.add(graph, rows, inputs)?;
+    }
+    body::add(graph, params, rows, scores)
+}
+
+/// Adds the mean of a forest's scores and of the logarithm of a network's softmax.
+fn add_mean(graph: &mut Graph, by_forest: &str, by_network: &str) {
+    let (logs, sum, half) = ("network.logs", "both.sum", "both.half");
+    let axis = ("axis", Attribute::Int(1));
+    graph.node("LogSoftmax", &[by_network], logs, &[axis]);
+    graph.node("Add", &[by_forest, logs], sum, &[]);
+    graph.floats(half, &[], &[0.5]);
+    graph.node("Mul", &[sum, half], SCORES, &[]);
 }
 
 impl Calibration {
@@ -255,25 +237,5 @@ mod tests {
             check_size(0x8000_0000),
             Err(Error::ModelSize { found, .. }) if found == 1 << 31
         ));
-    }
-
-    #[test]
-    fn only_extreme_scalings_need_double_precision() {
-        let affine = |shift: f64, scale: f64| Affine {
-            shift: vec![0.0, shift],
-            scale: vec![1.0, scale],
-        };
-        for (shift, scale, fits) in [
-            (1e9 + 0.123, 1e-3, true),
-            (-7.0, 0.0, true),
-            (0.0, -1e30, true),
-            (-3e38, 1.0, false),
-            (0.0, 1e31, false),
-            (0.0, 1.6e-39, false),
-        ] {
-            assert_eq!(affine(shift, scale).fits_single(), fits, "{shift} {scale}");
-        }
-        // What the limit rests on: the greatest number stays finite.
-        assert!((f32::MAX + 2f32.powi(100)).is_finite());
     }
 }

@@ -1,8 +1,11 @@
 //! What is in the bytes of ONNX models, read back field by field.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
-use mpu_models::onnx::{Affine, Calibration, Options, to_bytes};
+use mpu_data::Seed;
+use mpu_models::forest::{Bins, Column, Forest, ForestSpec, Layout, Targets};
+use mpu_models::onnx::{Affine, Calibration, Model, Options, Votes, to_bytes};
 use mpu_models::{Error, Params};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -113,8 +116,16 @@ fn check_names(graph: &Fields<'_>) {
             assert!(known.contains(input), "{input} before it is there");
             used.insert(input);
         }
-        assert_eq!(node.texts(2), node.texts(3));
-        assert!(known.insert(node.texts(2)[0]), "{:?} twice", node.texts(2));
+        assert_eq!(node.texts(2)[..1], node.texts(3));
+        for output in node.texts(2) {
+            assert!(known.insert(output), "{output} twice");
+        }
+        // The answers of trees come with the classes that have most votes, which nothing reads.
+        used.extend(
+            node.texts(2)
+                .into_iter()
+                .filter(|_| node.texts(2).len() > 1),
+        );
     }
     used.extend(graph.messages(12).iter().map(|output| output.rows().0));
     assert_eq!(known, used);
@@ -131,8 +142,8 @@ fn a_perceptron_holds_its_layers_and_its_numbers() {
         ]),
         ..Options::default()
     };
-    let bytes = to_bytes(&params, &options).unwrap();
-    assert_eq!(bytes, to_bytes(&params, &options).unwrap());
+    let bytes = to_bytes(Model::Network(&params), &options).unwrap();
+    assert_eq!(bytes, to_bytes(Model::Network(&params), &options).unwrap());
     let model = Fields::read(&bytes);
     assert_eq!((model.ints(1), model.texts(2)), (vec![7], vec!["mpu"]));
     let opsets = model.messages(8);
@@ -188,7 +199,7 @@ fn a_perceptron_holds_its_layers_and_its_numbers() {
 fn a_residual_network_holds_its_blocks() {
     let spec = resnet(3, 7, 5, 14, 2);
     let params = params_of(&spec, &mut ChaCha8Rng::seed_from_u64(2));
-    let bytes = to_bytes(&params, &Options::default()).unwrap();
+    let bytes = to_bytes(Model::Network(&params), &Options::default()).unwrap();
     let graph = &Fields::read(&bytes).messages(7)[0];
     check_names(graph);
     assert_eq!(graph.messages(11)[0].rows(), ("features", 105));
@@ -226,7 +237,7 @@ fn only_what_is_asked_for_is_added() {
             }),
             ..Options::default()
         };
-        let bytes = to_bytes(&params, &options).unwrap();
+        let bytes = to_bytes(Model::Network(&params), &options).unwrap();
         let graph = &Fields::read(&bytes).messages(7)[0];
         check_names(graph);
         let outputs = graph.messages(12).len();
@@ -240,6 +251,91 @@ fn only_what_is_asked_for_is_added() {
     check(Some([0.0, 0.1]), None, "Sub Sub Mul Gemm", 1);
     check(Some([0.0, 1e38]), None, "Cast Sub Mul Cast Gemm", 1);
     check(None, Some([0.0; 3]), "Gemm Mul Add Softmax", 2);
+}
+
+/// A small forest of a number and a category of two, with three classes.
+fn forest() -> Forest {
+    let layout = Layout::new(vec![Column::Numeric, Column::Categorical(2)]).unwrap();
+    let row = |i: usize| [i as f32, (i % 2) as f32, ((i + 1) % 2) as f32];
+    let rows: Vec<f32> = (0..60).flat_map(row).collect();
+    let classes: Vec<usize> = (0..60).map(|i| i / 20).collect();
+    let bins = Bins::learn(layout, &rows).unwrap();
+    let spec = ForestSpec {
+        trees: 8,
+        ..ForestSpec::default()
+    };
+    let targets = Targets::hard(&classes, 3).unwrap();
+    let binned = bins.encode(&rows).unwrap();
+    let go_on = || ControlFlow::Continue(());
+    let forest = Forest::fit(spec, bins, &binned, &targets, Seed(5), &go_on);
+    forest.unwrap().unwrap()
+}
+
+#[test]
+fn forests_and_networks_share_one_graph() {
+    let forest = forest();
+    let votes = Votes {
+        forest: &forest,
+        extra: 0.5,
+    };
+    let rng = &mut ChaCha8Rng::seed_from_u64(6);
+    let params = params_of(&mlp(3, &[], 3), rng);
+    let options = Options {
+        missing: Some(vec![1.5, 0.0, 1.0]),
+        input: Some(Affine {
+            shift: vec![0.5; 3],
+            scale: vec![2.0; 3],
+        }),
+        calibration: Some(Calibration {
+            a: 1.0,
+            b: vec![0.0; 3],
+        }),
+        ..Options::default()
+    };
+    let operators = |model: Model<'_>| {
+        let bytes = to_bytes(model, &options).unwrap();
+        let model = Fields::read(&bytes);
+        let graph = &model.messages(7)[0];
+        check_names(graph);
+        let outputs = graph.messages(12);
+        let outputs: Vec<_> = outputs.iter().map(Fields::rows).collect();
+        assert_eq!(outputs, [("scores", 3), ("probabilities", 3)]);
+        assert_eq!(graph.messages(11)[0].rows(), ("features", 3));
+        (graph.operators().join(" "), model.messages(8).len())
+    };
+    let trees = "Slice MatMul ReduceMax Greater Where Concat TreeEnsembleClassifier Mul Add Log";
+    let network = "IsNaN Where Sub Mul Gemm";
+    let end = "Mul Add Softmax";
+    assert_eq!(
+        operators(Model::Network(&params)),
+        (format!("{network} {end}"), 1)
+    );
+    assert_eq!(
+        operators(Model::Forest(votes)),
+        (format!("{trees} {end}"), 2)
+    );
+    assert_eq!(
+        operators(Model::Both(votes, &params)),
+        (format!("{trees} {network} LogSoftmax Add Mul {end}"), 2)
+    );
+
+    let other = params_of(&mlp(4, &[], 3), rng);
+    let few = Options {
+        missing: Some(vec![0.0]),
+        ..Options::default()
+    };
+    let none = Votes {
+        forest: &forest,
+        extra: 0.0,
+    };
+    for (model, options, part) in [
+        (Model::Both(votes, &other), &options, "4 values: 3 are"),
+        (Model::Network(&params), &few, "1 values: 3 are"),
+        (Model::Forest(none), &options, "above 0"),
+    ] {
+        let message = to_bytes(model, options).unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]
@@ -258,7 +354,9 @@ fn what_cannot_be_exported_is_named() {
         ..Options::default()
     };
     let check = |params: &Params, options: &Options, part: &str| {
-        let message = to_bytes(params, options).unwrap_err().to_string();
+        let message = to_bytes(Model::Network(params), options)
+            .unwrap_err()
+            .to_string();
         assert!(message.contains(part), "{message}");
     };
     check(&params, &affine(&[0.0; 3], &[1.0; 2]), "3 values: 2 are");
@@ -288,7 +386,7 @@ fn what_cannot_be_exported_is_named() {
     );
     let mut diverged = params.clone();
     diverged.get_mut("bn1.running_mean").unwrap()[2] = f32::NAN;
-    let error = to_bytes(&diverged, &Options::default()).unwrap_err();
+    let error = to_bytes(Model::Network(&diverged), &Options::default()).unwrap_err();
     assert!(
         matches!(&error, Error::NotFinite { what, index: 2, .. } if what == "bn1.running_mean"),
         "{error}"

@@ -15,4 +15,4 @@ pub(crate) use self::choice::mean;
 pub use self::choice::{Candidate, Choice, Kind};
 pub use self::student::{Student, log_probabilities, pool_target};
 pub use self::teacher::Teacher;
-pub(crate) use self::teacher::spec_for;
+pub(crate) use self::teacher::{HALF_A_VOTE, spec_for};

@@ -17,7 +17,7 @@ use crate::prepared::Watcher;
 const ALL_DRAWS: usize = 6_000_000;
 
 /// What every class gets beside the votes of the trees, so that no probability is 0.
-const HALF_A_VOTE: f64 = 0.5;
+pub(crate) const HALF_A_VOTE: f64 = 0.5;
 
 /// The rows of a table as forests take them.
 #[derive(Debug, Clone)]

@@ -84,20 +84,30 @@ fn outputs(md: &mut String, card: &ModelCard) {
     let k = card.class_names.len();
     let _ = write!(
         md,
-        "\n## Outputs\n\n{}: float32, shape `[N, {k}]`. The answer is the class of the highest score. Scores are no \
-         probabilities.\n",
+        "\n## Outputs\n\n{}: float32, shape `[N, {k}]`. Scores are no probabilities.\n",
         code(SCORES)
     );
     if let Some(calibration) = &card.calibration {
         let _ = write!(
             md,
             "\n{}: float32, shape `[N, {k}]`, each row sums to 1: softmax(a · scores + b) with a = {:.6}, fitted to rows \
-             that were held out of training. They hold for rows that are drawn as the unlabelled pool was.\n",
+             that were held out of training. They hold for rows that are drawn as {}.\n",
             code(PROBABILITIES),
-            calibration.a()
+            calibration.a(),
+            match &card.population {
+                Some(_) => "labelled rows and pool together were",
+                None => "the unlabelled pool was",
+            }
         );
+        md.push_str(match &card.costs {
+            Some(_) => "\nThe answer is the class of the least expected cost, by the costs that training was given.\n",
+            None => "\nThe answer is the class of the highest probability.\n",
+        });
     } else {
-        md.push_str("\nThere are no probabilities: no rows were held out to fit them to.\n");
+        md.push_str(
+            "\nThere are no probabilities: no rows were held out to fit them to. The answer is the class of the highest \
+             score.\n",
+        );
     }
     md.push_str("\nColumns of the outputs:\n\n");
     let mut table = Table::new([

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mpu_data::table::{ColumnKind, FeatureSchema, InputColumn};
+use mpu_data::table::{ColumnKind, FeatureSchema, InputColumn, Missing};
 use mpu_data::{Scaling, Shape};
 use mpu_models::onnx::FEATURES;
 use mpu_report::{Align, Table};
@@ -23,9 +23,10 @@ pub(crate) fn inputs(md: &mut String, card: &ModelCard) {
         md,
         "\n## Inputs\n\n{}: float32, shape `[N, {width}]`, one row per item, any number N of rows. {}\n\n",
         code(FEATURES),
-        match card.scaler.scaling() {
-            Scaling::Raw => "Features are not scaled.",
-            _ => "Give features as they are: the model scales them itself.",
+        match (&card.model, card.scaler.scaling()) {
+            (None, _) => "Give features as they are: a forest needs no scaling.",
+            (Some(_), Scaling::Raw) => "Features are not scaled.",
+            (Some(_), _) => "Give features as they are: the model scales them itself.",
         }
     );
     let Some(schema) = &card.schema else {
@@ -51,11 +52,23 @@ pub(crate) fn inputs(md: &mut String, card: &ModelCard) {
         return;
     }
     md.push_str("How columns become features, in this order:\n\n");
-    md.push_str(&columns(schema).to_md());
+    md.push_str(&columns(schema, card).to_md());
     md.push_str(
         "\nA categorical column becomes one feature for each category listed: 1 for the row's own, 0 for the others. A \
          category that is not listed becomes 0 in all of them.\n",
     );
+    if schema.missing() != Missing::Error {
+        let _ = write!(
+            md,
+            "\nA missing value is NaN in every feature of its column. {}\n",
+            match (&card.forest, &card.model) {
+                (Some(_), None) => "The forest takes it as it is.",
+                (Some(_), Some(_)) =>
+                    "The forest takes it as it is; for the network the model fills in what the table says.",
+                (None, _) => "The model fills in what the table says.",
+            }
+        );
+    }
     let names = schema.feature_names();
     let shown: Vec<String> = names.iter().take(MOST_FEATURES).map(|n| code(n)).collect();
     let more = names.len().saturating_sub(MOST_FEATURES);
@@ -83,7 +96,7 @@ pub(crate) fn inputs(md: &mut String, card: &ModelCard) {
     }
 }
 
-fn columns(schema: &FeatureSchema) -> Table {
+fn columns(schema: &FeatureSchema, card: &ModelCard) -> Table {
     let mut table = Table::new([
         ("column", Align::Left),
         ("features", Align::Right),
@@ -92,7 +105,13 @@ fn columns(schema: &FeatureSchema) -> Table {
     ]);
     let mut first = 0;
     for column in schema.columns() {
-        let (kind, gap) = kind(column);
+        let (kind, filled) = kind(column);
+        let gap = match (&card.forest, &card.model) {
+            _ if schema.missing() == Missing::Error => filled,
+            (Some(_), None) => "NaN".to_owned(),
+            (Some(_), Some(_)) => format!("NaN; for the network {filled}"),
+            (None, _) => filled,
+        };
         let last = first + column.width() - 1;
         let place = if first == last {
             first.to_string()

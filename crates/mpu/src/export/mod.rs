@@ -5,10 +5,12 @@ mod inputs;
 
 use std::collections::BTreeMap;
 
+use mpu_data::table::{FeatureSchema, Missing};
 use mpu_eval::Calibration;
-use mpu_models::onnx::{self, Affine};
+use mpu_models::onnx::{self, Affine, Model, Votes};
 
 use crate::classifier::Classifier;
+use crate::ensemble::HALF_A_VOTE;
 use crate::error::{Context as _, Result};
 use crate::folder::ModelCard;
 
@@ -20,14 +22,24 @@ const ABSENT: f64 = -1e30;
 /// The name under which the version of this program is kept in the ONNX file.
 pub const VERSION_KEY: &str = "mpu-version";
 
-/// The classifier as an ONNX model: scaling, network and probabilities in one graph.
+/// The classifier as an ONNX model: missing values, scaling, network, forest and probabilities in one graph.
 pub fn to_onnx(model: &Classifier) -> Result<Vec<u8>> {
-    let network = model.weights();
-    let network = network.context("models with a forest cannot be exported yet")?;
-    Ok(onnx::to_bytes(network, &options(model.card())?)?)
+    let options = options(model.card())?;
+    let votes = model.forest().map(|forest| Votes {
+        forest,
+        extra: HALF_A_VOTE,
+    });
+    let scorer = match (votes, model.weights()) {
+        (Some(votes), Some(network)) => Model::Both(votes, network),
+        (Some(votes), None) => Model::Forest(votes),
+        (None, network) => {
+            Model::Network(network.context("the model has neither a network nor a forest")?)
+        }
+    };
+    Ok(onnx::to_bytes(scorer, &options)?)
 }
 
-/// What surrounds the network: scaling, probabilities, names.
+/// What surrounds network and forest: missing values, scaling, probabilities, names.
 fn options(card: &ModelCard) -> Result<onnx::Options> {
     let mut metadata = BTreeMap::from([
         (VERSION_KEY.to_owned(), card.mpu_version.clone()),
@@ -45,7 +57,10 @@ fn options(card: &ModelCard) -> Result<onnx::Options> {
         metadata.insert("schema".to_owned(), serde_json::to_string(schema)?);
     }
     let input = card.scaler.affine();
+    let schema = card.schema.as_ref().filter(|schema| !schema.is_images());
+    let filled = schema.filter(|schema| schema.missing() != Missing::Error);
     Ok(onnx::Options {
+        missing: filled.map(FeatureSchema::imputed),
         input: input.map(|(shift, scale)| Affine { shift, scale }),
         calibration: card.calibration.as_ref().map(|c| probabilities(c, card)),
         metadata,
