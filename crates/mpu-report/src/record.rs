@@ -38,7 +38,7 @@ pub struct RunKey {
 pub struct Scores {
     /// Accuracy.
     pub accuracy: f64,
-    /// Accuracy, mean of the last ten epochs.
+    /// Accuracy, mean of the last ten epochs; that of the finished model where it is not the network of an epoch.
     pub accuracy_last_ten: f64,
     /// Macro precision.
     pub precision: f64,
@@ -126,7 +126,7 @@ pub struct Record {
     pub data_mark: Option<String>,
     /// The digest of the split's rows.
     pub split_digest: String,
-    /// The digest of the trained weights.
+    /// The digest of the bytes of the model that is used: the network's weights, the forest, or the one after the other.
     pub model_sha256: String,
     /// How good it is; none without test rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]

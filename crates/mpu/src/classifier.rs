@@ -1,5 +1,6 @@
 //! A trained classifier: everything between a row of the user's table and its answer.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::folder::{HeldOutScores, ModelCard, RunFolder};
 use crate::params::ClassifierParams;
 use crate::predictions::{Decided, Place, Predictions, Rule};
 use crate::prepared::{Grown, Prepared};
+use crate::record::judged;
 use crate::scorer::Scorer;
 use crate::target_sample::{TargetEstimate, TargetSample};
 
@@ -82,7 +84,13 @@ impl Classifier {
         if let Some(outcome) = &trained.outcome {
             model.history.clone_from(&outcome.state.history);
         }
-        model.record = Some(trained.record(config, prepared)?);
+        let mut record = trained.record(config, prepared)?;
+        record.model_sha256 = model.scorer.digest()?;
+        if let Some(test) = &prepared.test {
+            let (scores, heat) = judged(&model, test)?;
+            (record.scores, record.heat) = (Some(scores), Some(heat));
+        }
+        model.record = Some(record);
         Ok(model)
     }
 
@@ -480,11 +488,19 @@ impl Classifier {
         Ok(found)
     }
 
-    fn outside(&self, row: &[f32]) -> Result<Option<usize>> {
+    /// The feature by which an encoded row is farthest outside the range of the training rows, if it is. A missing
+    /// value is not outside.
+    pub(crate) fn outside(&self, row: &[f32]) -> Result<Option<usize>> {
         let Some(range) = &self.card.range else {
             return Ok(None);
         };
-        Ok(range.outside(row, MARGIN)?.map(|outside| outside.feature))
+        let mut row = Cow::Borrowed(row);
+        if let Some(schema) = &self.card.schema
+            && row.iter().any(|value| value.is_nan())
+        {
+            schema.fill(row.to_mut());
+        }
+        Ok(range.outside(&row, MARGIN)?.map(|outside| outside.feature))
     }
 }
 
@@ -512,7 +528,7 @@ fn chosen(
             Some((outcome.params().clone(), held))
         }
     };
-    let Some(Grown { student, held }) = &prepared.grown else {
+    let Some(Grown { student, held, .. }) = &prepared.grown else {
         let (params, held) = network.context("neither a network nor a forest was trained")?;
         return Ok((Scorer::new(Some(params), None)?, None, held));
     };

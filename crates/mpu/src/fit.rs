@@ -24,7 +24,7 @@ pub struct Trained {
     pub rates: Vec<RateResult>,
     /// How many threads it used.
     pub threads: Threads,
-    /// How long it took.
+    /// How long it took, the growing of forests included.
     pub seconds: f64,
 }
 
@@ -38,13 +38,14 @@ impl Trained {
         mut train: impl FnMut(f64) -> Result<Option<Outcome>>,
     ) -> Result<Option<Self>> {
         let started = Instant::now();
+        let growing = prepared.grown.as_ref().map_or(0.0, |grown| grown.seconds);
         if prepared.model.is_none() {
             return Ok(Some(Self {
                 outcome: None,
                 lr: config.train.lr,
                 rates: Vec::new(),
                 threads,
-                seconds: 0.0,
+                seconds: growing,
             }));
         }
         let rates = match &config.sweep {
@@ -67,7 +68,7 @@ impl Trained {
             lr: rates[best],
             rates: results,
             threads,
-            seconds: started.elapsed().as_secs_f64(),
+            seconds: growing + started.elapsed().as_secs_f64(),
         }))
     }
 

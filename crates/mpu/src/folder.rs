@@ -12,7 +12,7 @@ use mpu_models::forest::{Forest, ForestSpec};
 use mpu_prior::PriorReport;
 use mpu_report::Record;
 use mpu_report::store::{read_record, write_record};
-use mpu_train::{EpochMetrics, Method, State, model_from_bytes, model_to_bytes};
+use mpu_train::{EpochMetrics, Method, State, model_from_bytes};
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
@@ -258,11 +258,11 @@ impl RunFolder {
 
     /// Writes the model.
     pub(crate) fn write_model(&self, scorer: &Scorer, card: &ModelCard) -> Result<()> {
-        if let Some(params) = scorer.network() {
-            files::write_atomic(&self.file(NETWORK), &model_to_bytes(params)?)?;
+        if let Some(bytes) = scorer.network_bytes()? {
+            files::write_atomic(&self.file(NETWORK), &bytes)?;
         }
-        if let Some(forest) = scorer.forest() {
-            files::write_atomic(&self.file(FOREST), &forest.to_bytes()?)?;
+        if let Some(bytes) = scorer.forest_bytes()? {
+            files::write_atomic(&self.file(FOREST), &bytes)?;
         }
         let card = serde_json::to_vec_pretty(card).context("writing model.json")?;
         files::write_atomic(&self.file("model.json"), &card)

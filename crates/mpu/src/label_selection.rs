@@ -45,6 +45,23 @@ impl Subgrouped {
         seed: Seed,
         observer: &mut impl Watcher,
     ) -> Result<Self> {
+        Self::by(sample, classes, seed, |labels, n_groups| {
+            let split = Sample {
+                features: sample.features.clone(),
+                labels: labels.to_vec(),
+            };
+            detector_margins(&split, n_groups, seed, observer)
+        })
+    }
+
+    /// The same with margins by other means: `margins` gets the sub-group of each row, and how many there are, the pool
+    /// included.
+    pub fn by(
+        sample: &Sample,
+        classes: ClassCount,
+        seed: Seed,
+        margins: impl FnOnce(&[MpuLabel], ClassCount) -> Result<Margins>,
+    ) -> Result<Self> {
         let _span = tracing::info_span!("subgroups").entered();
         let mut features = sample.features.clone();
         let rows: Vec<usize> = (0..features.n_rows()).collect();
@@ -72,13 +89,9 @@ impl Subgrouped {
             let describe = |group| typical(own.values(), width, &groups, group);
             traits.extend((0..n_groups).map(describe));
         }
-        let split = Sample {
-            features: sample.features.clone(),
-            labels,
-        };
         let n_groups = ClassCount::new(of_group.len() + 1)?;
         Ok(Self {
-            margins: detector_margins(&split, n_groups, seed, observer)?,
+            margins: margins(&labels, n_groups)?,
             classes: of_group,
             traits,
         })

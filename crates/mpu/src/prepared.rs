@@ -10,7 +10,7 @@ use mpu_data::{CostMatrix, Priors, Scaler, Seed, Split};
 use mpu_eval::TrainingRange;
 use mpu_models::{ModelSpec, Threads};
 use mpu_prior::PriorReport;
-use mpu_train::{Observer, Outcome, Problem, Run, RunError, State};
+use mpu_train::{Judged, Observer, Outcome, Problem, Run, RunError, State};
 
 use crate::config::{Auto, RunConfig};
 use crate::ensemble::Student;
@@ -38,6 +38,8 @@ pub struct Prepared {
     pub problem: Problem,
     /// How they were scaled.
     pub scaler: Scaler,
+    /// Rows of a table to judge by, as they are: not scaled, with NaN where a value is missing.
+    pub test: Option<Judged>,
     /// The priors that training is told.
     pub priors: Priors,
     /// The pool's own priors, where they are known.
@@ -58,6 +60,8 @@ pub struct Grown {
     pub student: Student,
     /// The rows, among all, that no network sees.
     pub held: Vec<usize>,
+    /// How long it took to grow it and the forests before it.
+    pub seconds: f64,
 }
 
 /// What is said of the data in records and model cards.
@@ -132,6 +136,7 @@ impl Prepared {
         Ok(Self {
             model: Some(config.model_spec()?),
             grown: None,
+            test: None,
             costs: config.cost_matrix(&names)?,
             true_priors: Some(split.priors.clone()),
             facts: DataFacts {

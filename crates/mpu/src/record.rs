@@ -1,7 +1,7 @@
 //! The record of a run, whichever way it was made.
 
 use mpu_data::source::content::sha256;
-use mpu_data::{Features, MpuLabel, Priors};
+use mpu_data::{ClassCount, Features, MpuLabel, Priors};
 use mpu_eval::margins::true_margins;
 use mpu_eval::reliability::Reliability;
 use mpu_eval::shift::{self, reweighted};
@@ -12,9 +12,11 @@ use mpu_train::{EpochMetrics, Judged, Method, Outcome, model_to_bytes};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::classifier::Classifier;
 use crate::config::RunConfig;
 use crate::error::{Context as _, Result};
 use crate::fit::Trained;
+use crate::predictions::Rule;
 use crate::prepared::Prepared;
 
 /// Bins of the calibration error.
@@ -43,10 +45,19 @@ impl Trained {
         let reported = outcome.and_then(Outcome::reported);
         let true_priors = prepared.true_priors.as_ref();
         let (mut scores, mut heat) = (None, None);
-        if let (Some(test), Some(reported)) = (prepared.problem.test(), reported) {
+        // A table's model is more than the network: its classifier is judged as it answers.
+        if let (None, Some(test), Some(reported)) =
+            (&prepared.test, prepared.problem.test(), reported)
+        {
             let found = self.scores(config, prepared, &test.features)?;
             scores = measured(reported, history, config.method, priors, test, &found)?;
-            heat = Some(answers_by_class(priors, test, &found)?);
+            let classes = priors.classes();
+            heat = Some(by_class(
+                classes,
+                test,
+                &top_classes(&found, classes.get()),
+                &found,
+            )?);
         }
         let column = |value: fn(&EpochMetrics) -> Option<f64>| -> Vec<f64> {
             let values: Option<_> = history.iter().map(|m| value(m).map(round)).collect();
@@ -137,6 +148,41 @@ impl Trained {
     }
 }
 
+/// How good a classifier's own answers to test rows are, and how many and how sure they are by class.
+pub(crate) fn judged(model: &Classifier, test: &Judged) -> Result<(Scores, Heat)> {
+    let (classes, rule) = (model.classes(), model.rule());
+    let found = model.predict_by(&rule, &test.features)?;
+    let confusion = Confusion::new(classes, &test.classes, &found.answers)?;
+    let rates = confusion.macro_rates();
+    let mut scores = Scores {
+        accuracy: confusion.accuracy(),
+        accuracy_last_ten: confusion.accuracy(),
+        precision: rates.precision,
+        recall: rates.recall,
+        f1: rates.f1,
+        shifted_accuracy: None,
+        shifted_f1: None,
+        calibration_error: None,
+    };
+    if model.card().calibration.is_some() {
+        let probabilities: Vec<f64> = found.probabilities.iter().map(|&p| f64::from(p)).collect();
+        let of_pool = model.probabilities(&found.scores)?;
+        let now = shift::estimate_priors(model.priors(), &of_pool)?.priors;
+        let moved = Rule {
+            target: Some(now),
+            ..rule
+        };
+        let moved = model.decide(&moved, &found.scores)?;
+        let shifted = Confusion::new(classes, &test.classes, &moved.answers)?;
+        let reliability = Reliability::new(classes, &test.classes, &probabilities, BINS)?;
+        scores.shifted_accuracy = Some(round(shifted.accuracy()));
+        scores.shifted_f1 = Some(round(shifted.macro_rates().f1));
+        scores.calibration_error = Some(round(reliability.top_error));
+    }
+    let heat = by_class(classes, test, &found.answers, &found.scores)?;
+    Ok((scores, heat))
+}
+
 /// How good answers to test rows are; none if training did not measure it.
 fn measured(
     reported: &EpochMetrics,
@@ -187,15 +233,13 @@ fn last_ten(history: &[EpochMetrics]) -> Option<f64> {
 }
 
 /// Counts and mean margins of test rows by true class and answer.
-fn answers_by_class(priors: &Priors, test: &Judged, scores: &[f32]) -> Result<Heat> {
-    let classes = priors.classes();
-    let given = top_classes(scores, classes.get());
-    let mut margin = true_margins(classes, &test.classes, &given, scores)?;
+fn by_class(classes: ClassCount, test: &Judged, given: &[usize], scores: &[f32]) -> Result<Heat> {
+    let mut margin = true_margins(classes, &test.classes, given, scores)?;
     for mean in margin.iter_mut().flatten().flatten() {
         *mean = round(*mean);
     }
     Ok(Heat {
-        support: Confusion::new(classes, &test.classes, &given)?.rows(),
+        support: Confusion::new(classes, &test.classes, given)?.rows(),
         margin,
     })
 }

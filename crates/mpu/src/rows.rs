@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use mpu_data::source::content::sha256;
 use mpu_data::split::Scenario;
@@ -11,7 +12,7 @@ use mpu_data::table::{
     DataCheck, EncodeOptions, InputFormat, LabelConvention, Missing, MpuTable, Positives, Sampling,
     TableInput, TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
-use mpu_data::{Features, MpuLabel, Priors, Scaling, Seed, Shape, Stream};
+use mpu_data::{ClassCount, MpuLabel, Priors, Scaler, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
 use mpu_models::forest::ForestSpec;
 use mpu_prior::{EstimateOptions, EstimatorKind, Margins};
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Auto, ModelConfig, RunConfig, overridden, read_table as read_config};
 use crate::ensemble::{Student, Teacher, spec_for};
 use crate::error::{Context as _, Result, bail, ensure};
+use crate::label_selection::Subgrouped;
 use crate::prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher};
 use crate::prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
 
@@ -357,29 +359,15 @@ impl<'a> TableRows<'a> {
         let costs = config.cost_matrix(&names)?;
         let (mut train, held) = self.draw()?;
         let seed = Seed(config.seed);
-        let teacher = match &config.model {
-            Some(ModelConfig::Auto { .. } | ModelConfig::Forest { .. }) => {
-                train = self.fewer(train)?;
-                Some(self.teacher(observer)?)
-            }
-            _ => None,
+        let growing = Instant::now();
+        let teacher = if self.has_forest() {
+            train = self.fewer(train)?;
+            Some(self.teacher(&table.labels, classes, observer)?)
+        } else {
+            None
         };
-        let filled = |rows: &[usize]| -> Features {
-            let mut selected = table.features.select(rows);
-            table.schema.fill(selected.values_mut());
-            selected
-        };
-        let mut features = filled(&train);
-        let range = TrainingRange::new(&features)?;
-        let scaling = config.data.scaling.unwrap_or_default();
-        let all: Vec<usize> = (0..train.len()).collect();
-        let scaler = scaling.fit(&features, &all)?;
-        scaler.apply(&mut features)?;
-        let labels = |rows: &[usize]| rows.iter().map(|&row| table.labels[row]).collect();
-        let train_sample = Sample {
-            features,
-            labels: labels(&train),
-        };
+        let mut seconds = growing.elapsed().as_secs_f64();
+        let (train_sample, scaler, range) = self.scaled(&train)?;
         let (priors, estimated) = match (&config.data.priors, &teacher) {
             (TablePriors::Given(given), _) => (self.given_priors(given)?, None),
             (TablePriors::Estimated(Auto::Auto), teacher) => {
@@ -398,18 +386,19 @@ impl<'a> TableRows<'a> {
         let grown = match teacher {
             None => None,
             Some(teacher) => {
+                let growing = Instant::now();
                 let student =
                     Student::fit(&teacher, &held, &priors, self.forest(), seed, observer)?;
-                let held = held.clone();
-                Some(Grown { student, held })
+                seconds += growing.elapsed().as_secs_f64();
+                Some(Grown {
+                    student,
+                    held: held.clone(),
+                    seconds,
+                })
             }
         };
-        let mut held_features = filled(&held);
-        scaler.apply(&mut held_features)?;
-        let held_sample = Sample {
-            features: held_features,
-            labels: labels(&held),
-        };
+        let mut held_sample = self.filled(&held);
+        scaler.apply(&mut held_sample.features)?;
         let mut problem = Problem::new(classes, train_sample)?.with_validation(held_sample)?;
         if let Some(grown) = &grown {
             let k = classes.get();
@@ -419,17 +408,12 @@ impl<'a> TableRows<'a> {
             let lessons = pool.flat_map(|&row| &grown.student.lessons[row * k..][..k]);
             problem = problem.with_targets(lessons.copied().collect())?;
         }
-        if let Some(test) = &config.data.test {
-            let input = TableInput::file(test);
-            let options = EncodeOptions::default();
-            let judged = read_held_out(input, &table.schema, &table.class_names, &options)?;
-            let mut features = judged.features;
-            table.schema.fill(features.values_mut());
-            scaler.apply(&mut features)?;
-            problem = problem.with_test(Judged {
-                features,
-                classes: judged.classes,
-            })?;
+        let test = self.test()?;
+        if let Some(test) = &test {
+            let mut scaled = test.clone();
+            table.schema.fill(scaled.features.values_mut());
+            scaler.apply(&mut scaled.features)?;
+            problem = problem.with_test(scaled)?;
         }
         let check = self.checked();
         let scenario = check.sampling.scenario().unwrap_or_default();
@@ -462,29 +446,71 @@ impl<'a> TableRows<'a> {
             },
             problem,
             scaler,
+            test,
             priors,
             true_priors: None,
         })
     }
 
     /// All rows, scaled: for estimates that hold rows out by themselves.
-    pub fn all(&self) -> Result<Sample> {
-        let mut features = self.table.features.clone();
-        self.table.schema.fill(features.values_mut());
-        let rows: Vec<usize> = (0..features.n_rows()).collect();
-        let scaling = self.config.data.scaling.unwrap_or_default();
-        scaling.fit(&features, &rows)?.apply(&mut features)?;
-        let labels = self.table.labels.clone();
-        Ok(Sample { features, labels })
+    fn all(&self) -> Result<Sample> {
+        let rows: Vec<usize> = (0..self.table.labels.len()).collect();
+        Ok(self.scaled(&rows)?.0)
     }
 
-    /// The forest that tells the groups of the table apart.
-    fn teacher(&self, observer: &mut impl Watcher) -> Result<Teacher> {
+    /// Rows without missing values, not scaled.
+    fn filled(&self, rows: &[usize]) -> Sample {
+        let mut features = self.table.features.select(rows);
+        self.table.schema.fill(features.values_mut());
+        let labels = rows.iter().map(|&row| self.table.labels[row]).collect();
+        Sample { features, labels }
+    }
+
+    /// Rows without missing values, scaled by themselves; by what, and their range before.
+    fn scaled(&self, rows: &[usize]) -> Result<(Sample, Scaler, TrainingRange)> {
+        let mut sample = self.filled(rows);
+        let range = TrainingRange::new(&sample.features)?;
+        let scaling = self.config.data.scaling.unwrap_or_default();
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let scaler = scaling.fit(&sample.features, &all)?;
+        scaler.apply(&mut sample.features)?;
+        Ok((sample, scaler, range))
+    }
+
+    /// The rows with true labels, as they are.
+    fn test(&self) -> Result<Option<Judged>> {
+        let Some(test) = &self.config.data.test else {
+            return Ok(None);
+        };
+        let (schema, names) = (&self.table.schema, &self.table.class_names);
+        let options = EncodeOptions::default();
+        let judged = read_held_out(TableInput::file(test), schema, names, &options)?;
+        Ok(Some(Judged {
+            features: judged.features,
+            classes: judged.classes,
+        }))
+    }
+
+    /// Whether a forest is grown.
+    fn has_forest(&self) -> bool {
+        matches!(
+            self.config.model,
+            Some(ModelConfig::Auto { .. } | ModelConfig::Forest { .. })
+        )
+    }
+
+    /// The forest that tells groups of the table's rows apart.
+    fn teacher(
+        &self,
+        labels: &[MpuLabel],
+        classes: ClassCount,
+        observer: &mut impl Watcher,
+    ) -> Result<Teacher> {
         Teacher::fit(
             &self.table.schema,
             &self.table.features,
-            &self.table.labels,
-            self.table.classes()?,
+            labels,
+            classes,
             self.forest(),
             Seed(self.config.seed),
             observer,
@@ -518,19 +544,30 @@ impl<'a> TableRows<'a> {
         check
     }
 
-    /// Margins of all rows by trees, or else by networks, that have not seen them, and the estimator that suits them:
-    /// what `train` estimates priors from.
+    /// What `train` estimates priors from, and by which estimator: margins of all rows by trees that have not seen
+    /// them, or else of the rows that a network is trained on by networks that have not seen them.
     pub fn margins(&self, observer: &mut impl Watcher) -> Result<(Margins, EstimatorKind)> {
-        match &self.config.model {
-            Some(ModelConfig::Auto { .. } | ModelConfig::Forest { .. }) => {
-                Ok((self.teacher(observer)?.margins()?, self.estimator()))
-            }
-            _ => {
-                let (classes, seed) = (self.table.classes()?, Seed(self.config.seed));
-                let margins = detector_margins(&self.all()?, classes, seed, observer)?;
-                Ok((margins, EstimatorKind::default()))
-            }
+        let classes = self.table.classes()?;
+        if self.has_forest() {
+            let teacher = self.teacher(&self.table.labels, classes, observer)?;
+            return Ok((teacher.margins()?, self.estimator()));
         }
+        let (train, _) = self.draw()?;
+        let (sample, ..) = self.scaled(&train)?;
+        let margins = detector_margins(&sample, classes, Seed(self.config.seed), observer)?;
+        Ok((margins, EstimatorKind::default()))
+    }
+
+    /// The table with its observed classes in sub-groups, with margins of the same make.
+    pub fn subgrouped(&self, observer: &mut impl Watcher) -> Result<Subgrouped> {
+        let (sample, seed) = (self.all()?, Seed(self.config.seed));
+        let classes = self.table.classes()?;
+        if self.has_forest() {
+            let margins =
+                |labels: &[MpuLabel], groups| self.teacher(labels, groups, observer)?.margins();
+            return Subgrouped::by(&sample, classes, seed, margins);
+        }
+        Subgrouped::of(&sample, classes, seed, observer)
     }
 
     /// As many of the rows as a network beside a forest needs: all, or a share of every group.

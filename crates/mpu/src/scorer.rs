@@ -1,10 +1,11 @@
 //! From an encoded row to its scores: a network, a forest, or both.
 
+use mpu_data::source::content::sha256;
 use mpu_data::table::FeatureSchema;
 use mpu_data::{Features, Scaler};
 use mpu_models::Params;
 use mpu_models::forest::Forest;
-use mpu_train::Predictor;
+use mpu_train::{Predictor, model_to_bytes};
 
 use crate::ensemble::{log_probabilities, mean};
 use crate::error::{Result, ensure};
@@ -45,6 +46,23 @@ impl Scorer {
     /// The forest.
     pub(crate) fn forest(&self) -> Option<&Forest> {
         self.forest.as_ref()
+    }
+
+    /// The bytes of the network's weights.
+    pub(crate) fn network_bytes(&self) -> Result<Option<Vec<u8>>> {
+        Ok(self.network().map(model_to_bytes).transpose()?)
+    }
+
+    /// The bytes of the forest.
+    pub(crate) fn forest_bytes(&self) -> Result<Option<Vec<u8>>> {
+        Ok(self.forest().map(Forest::to_bytes).transpose()?)
+    }
+
+    /// The digest of the bytes of the network, of the forest, or of the one after the other.
+    pub(crate) fn digest(&self) -> Result<String> {
+        let mut bytes = self.network_bytes()?.unwrap_or_default();
+        bytes.extend(self.forest_bytes()?.unwrap_or_default());
+        Ok(sha256(&bytes))
     }
 
     /// How many features a row has, and how many scores.

@@ -2,7 +2,6 @@
 
 use mpu_data::Features;
 use mpu_data::table::{EncodeReport, FeatureSchema};
-use mpu_eval::training_range::MARGIN;
 
 use crate::error::Result;
 
@@ -49,13 +48,10 @@ pub(crate) fn notice(
             report.ignored.join(", ")
         ));
     }
-    let Some(range) = &model.card().range else {
-        return Ok(noticed);
-    };
     let mut outside = vec![0usize; schema.width()];
     for row in 0..features.n_rows() {
-        if let Some(found) = range.outside(features.row(row), MARGIN)? {
-            outside[found.feature] += 1;
+        if let Some(feature) = model.outside(features.row(row))? {
+            outside[feature] += 1;
         }
     }
     let n_outside: usize = outside.iter().sum();

@@ -1,7 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use mpu::train::{Control, Event, Observer, State};
-use mpu::{Classifier, ClassifierParams, Error, Method, MpuTable, TableOptions, read_table};
+use mpu::data::Seed;
+use mpu::prior::EstimateOptions;
+use mpu::train::{Control, Event, Observer, State, Unobserved};
+use mpu::{
+    Classifier, ClassifierParams, Error, Method, MpuTable, TableOptions, TableRows, read_table,
+};
 
 fn products(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/products");
@@ -120,6 +124,22 @@ fn what_an_observer_cannot_do_ends_the_fit() {
         .fit_with(&table(), &mut Full)
         .unwrap_err();
     assert!(matches!(error, Error::Observer(_)), "{error:?}");
+}
+
+#[test]
+fn networks_are_told_the_priors_that_margins_of_their_rows_give() {
+    let overrides = [
+        format!("data.file={:?}", products("products.csv").to_str().unwrap()),
+        "data.label-column=\"defect\"".to_owned(),
+        "data.id-column=\"id\"".to_owned(),
+        "model={kind=\"mlp\",hidden=[8]}".to_owned(),
+    ];
+    let rows = TableRows::read(None, &overrides).unwrap();
+    let prepared = rows.prepare(&mut Unobserved).unwrap();
+    let (margins, kind) = rows.margins(&mut Unobserved).unwrap();
+    let (options, seed) = (EstimateOptions::default(), Seed(rows.config.seed));
+    let found = mpu::priors_from_margins(&margins, kind, &options, seed).unwrap();
+    assert_eq!(prepared.facts.estimated, Some(found));
 }
 
 #[test]

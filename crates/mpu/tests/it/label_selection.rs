@@ -1,9 +1,9 @@
 //! Labelled rows that are not a random draw of their class, from features to priors.
 
-use mpu::Subgrouped;
 use mpu::data::{ClassCount, Features, MpuLabel, Seed, Shape, Stream};
 use mpu::prior::{BootstrapOptions, EstimateOptions, EstimatorKind, Selection};
 use mpu::train::{Sample, Unobserved};
+use mpu::{Subgrouped, TableRows};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng as _;
 
@@ -121,6 +121,46 @@ fn estimates_by_clusters_withstand_a_biased_choice_of_labelled_rows() {
     }
     assert!(grouped <= plain / 3.0, "{grouped} {plain}");
     assert!(noticed >= 2 * BIASED as usize - 1, "{noticed}");
+}
+
+/// The same sample as a table, for which a forest tells sub-groups apart.
+fn table(sample: &Sample, folder: &std::path::Path) -> TableRows<'static> {
+    let mut text = "x0,x1,x2,x3,label\n".to_owned();
+    for (row, label) in sample.labels.iter().enumerate() {
+        for value in sample.features.row(row) {
+            text += &format!("{value},");
+        }
+        if let MpuLabel::Labeled(class) = label {
+            text += ["a", "b"][*class];
+        }
+        text.push('\n');
+    }
+    let file = folder.join("rows.csv");
+    std::fs::write(&file, text).unwrap();
+    TableRows::read(None, &[format!("data.file={:?}", file.to_str().unwrap())]).unwrap()
+}
+
+#[test]
+fn forests_tell_sub_groups_of_tables_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = EstimateOptions {
+        bootstrap: BootstrapOptions {
+            replicates: 100,
+            ..BootstrapOptions::default()
+        },
+        ..EstimateOptions::default()
+    };
+    let rows = table(&sample([110, 20, 20], 0), folder.path());
+    let (margins, kind) = rows.margins(&mut Unobserved).unwrap();
+    let plain = kind.build().estimate(&margins).unwrap();
+    let split = rows.subgrouped(&mut Unobserved).unwrap();
+    let report = split.estimate(EstimatorKind::default(), &options, Seed(1));
+    let report = report.unwrap();
+    let error = |priors: &[f64]| priors.iter().map(|p| (p - 0.24).abs()).sum::<f64>() / 2.0;
+    let (plain, grouped) = (error(&plain), error(&report.priors.observed()));
+    assert!(grouped <= plain / 3.0, "{grouped} {plain}");
+    let found = report.selection.iter().map(|of| of.selection);
+    assert!(found.eq([Selection::Uneven; 2]), "{:?}", report.selection);
 }
 
 #[test]
