@@ -7,6 +7,7 @@ mod costs;
 mod data;
 mod evaluate;
 mod export;
+mod forests;
 mod losses;
 mod predict;
 mod prior;

@@ -39,6 +39,19 @@ fn estimates_of_own_data_are_near_the_truth_and_margins_can_be_used_again() {
 }
 
 #[test]
+fn prior_gives_what_training_uses() {
+    let items = crate::evaluate::items::items();
+    let data = "--data items.csv --label-column kind --id-column item --seed 7";
+    items.told(&format!(
+        "train {data} --epochs 1 --set model={{kind=\"forest\"}} --out of-priors"
+    ));
+    let used = items.read_json("of-priors/model.json")["estimated_priors"].clone();
+    let found = items.json(&format!("prior {data}"));
+    assert_eq!(used["classes"].as_array().unwrap().len(), 3);
+    assert_eq!(found["estimates"], serde_json::json!([used]));
+}
+
+#[test]
 fn estimates_by_clusters_say_how_labelled_rows_were_chosen() {
     let folder = Folder::new();
     let text = folder.told(&format!("prior {PRODUCTS} --replicates 50 --by clusters"));

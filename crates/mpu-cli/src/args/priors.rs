@@ -49,34 +49,44 @@ impl Source {
         set("data.classes", self.classes.map(|k| k.to_string()));
         set("data.prior", self.prior.map(float));
         set("data.file", self.data.as_deref().map(path));
-        set("data.split-seed", Some(self.seed.to_string()));
         if self.data.is_some() {
             overrides.extend(self.table.assignments());
+        } else {
+            set("data.split-seed", Some(self.seed.to_string()));
         }
         overrides
     }
 }
 
-/// One estimator, or all of them.
+/// The estimator that suits the rows, one estimator, or all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
+    Auto,
     One(EstimatorKind),
     All,
 }
 
 impl Which {
     fn parse(name: &str) -> Result<Self, UnknownName> {
-        if name == "all" {
-            return Ok(Self::All);
+        match name {
+            "auto" => return Ok(Self::Auto),
+            "all" => return Ok(Self::All),
+            _ => {}
         }
         name.parse().map(Self::One).map_err(|_: UnknownName| {
             let kinds = EstimatorKind::ALL.map(EstimatorKind::slug);
-            UnknownName::new("estimator", name, &[&kinds[..], &["all"]].concat())
+            UnknownName::new(
+                "estimator",
+                name,
+                &[&["auto"], &kinds[..], &["all"]].concat(),
+            )
         })
     }
 
-    pub(crate) fn kinds(self) -> Vec<EstimatorKind> {
+    /// The estimators, if `auto` means this one.
+    pub(crate) fn kinds(self, auto: EstimatorKind) -> Vec<EstimatorKind> {
         match self {
+            Self::Auto => vec![auto],
             Self::One(kind) => vec![kind],
             Self::All => EstimatorKind::ALL.to_vec(),
         }
@@ -104,8 +114,9 @@ pub(crate) struct Prior {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "dataset"])]
     pub(crate) scores: Option<PathBuf>,
 
-    /// The estimator: moments, bbe, elkan-noto, km2, pen-l1, dedpul, or all of them side by side.
-    #[arg(long, default_value = "moments", value_parser = Which::parse)]
+    /// The estimator: moments, bbe, elkan-noto, km2, pen-l1, dedpul, labeling-rate, shared-rate, all of them side by
+    /// side, or auto: what `train` uses for your own table; moments for benchmarks, --scores and --by clusters.
+    #[arg(long, default_value = "auto", value_parser = Which::parse)]
     pub(crate) estimator: Which,
 
     /// What is estimated as one piece.

@@ -18,8 +18,8 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     pub(crate) test: Option<PathBuf>,
 
-    /// Also look whether the labelled rows are a random draw of their class ("selected completely at random"): trains
-    /// small detectors, which takes seconds to minutes.
+    /// Also look whether the labelled rows are a random draw of their class ("selected completely at random"): grows a
+    /// forest, or for images trains small detectors, which takes seconds to minutes.
     #[arg(long)]
     pub(crate) scar: bool,
 
@@ -28,6 +28,15 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) report: Report,
+}
+
+impl Check {
+    /// The flags as assignments to a configuration.
+    pub(crate) fn overrides(&self) -> Vec<String> {
+        let mut overrides = self.table.assignments();
+        overrides.push(format!("data.file={}", super::path(&self.data)));
+        overrides
+    }
 }
 
 /// How a table is to be understood.

@@ -1,22 +1,18 @@
 //! `mpu-cli check`: what is understood of the user's own data, before anything runs.
 
-use mpu::{HeldOutCheck, MpuTable, Subgrouped, TableConfig};
+use mpu::{HeldOutCheck, TableConfig, TableRows};
 use mpu_data::Seed;
 use mpu_data::table::{EncodeOptions, TableInput, read_held_out, read_table};
 use mpu_prior::{EstimateOptions, EstimatorKind};
 use mpu_report::Format;
-use mpu_train::Sample;
 
 use crate::args;
 use crate::commands::Answer;
 use crate::console::Detectors;
 
-/// The seed of clusters and detectors, as everywhere if none is given.
-const SEED: Seed = Seed(42);
-
 pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
     // A check lists gaps rather than stopping at the first: by default they are filled in.
-    let data = TableConfig::read(None, &args.table.assignments())?.data;
+    let data = TableConfig::read(None, &args.overrides())?.data;
     let mut table = read_table(TableInput::file(&args.data), &data.options()?)?;
     data.scenario.apply(&mut table.check);
     let held_out = match &args.test {
@@ -28,7 +24,7 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
             Some(HeldOutCheck::new(&held, &table.class_names))
         }
     };
-    let selection = args.scar.then(|| selection(&table)).transpose()?;
+    let selection = args.scar.then(|| selection(args)).transpose()?;
     let text = match args.report.format {
         Format::Json => {
             let mut value = serde_json::json!({ "check": table.check, "test": held_out });
@@ -50,13 +46,11 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
 }
 
 /// Whether the labelled rows of each class are a random draw of it, in words.
-fn selection(table: &MpuTable) -> anyhow::Result<Vec<String>> {
-    let sample = Sample {
-        features: table.features.clone(),
-        labels: table.labels.clone(),
-    };
-    let split = Subgrouped::of(&sample, table.classes()?, SEED, &mut Detectors::new()?)?;
-    let options = EstimateOptions::default();
-    let report = split.estimate(EstimatorKind::default(), &options, SEED)?;
-    Ok(split.sentences(&report, &table.class_names, &table.schema.feature_names()))
+fn selection(args: &args::Check) -> anyhow::Result<Vec<String>> {
+    let rows = TableRows::read(None, &args.overrides())?;
+    let split = rows.subgrouped(&mut Detectors::new()?)?;
+    let (options, seed) = (EstimateOptions::default(), Seed(rows.config.seed));
+    let report = split.estimate(EstimatorKind::default(), &options, seed)?;
+    let features = rows.table.schema.feature_names();
+    Ok(split.sentences(&report, &rows.table.class_names, &features))
 }

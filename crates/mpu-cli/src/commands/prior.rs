@@ -57,13 +57,17 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
                 mpu_prior::estimate(&margins, kind.build().as_ref(), &options, seed)
                     .with_context(|| format!("the estimator {kind}"))
             };
-            by_classes(args, classes, None, estimate)?
+            by_classes(
+                &args.estimator.kinds(EstimatorKind::default()),
+                classes,
+                None,
+                estimate,
+            )?
         }
         (None, By::Classes) => {
             let rows = rows(args)?;
             let mut detectors = Detectors::new()?;
-            let margins =
-                mpu::detector_margins(&rows.sample, rows.count, rows.seed, &mut detectors)?;
+            let (margins, auto) = rows.margins(&mut detectors)?;
             if let Some(path) = &args.write_scores {
                 write_scores(path, &margins, &rows.classes)?;
             }
@@ -72,7 +76,12 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
                     &margins, kind, &options, rows.seed,
                 )?)
             };
-            by_classes(args, rows.classes, rows.truth, estimate)?
+            by_classes(
+                &args.estimator.kinds(auto),
+                rows.classes,
+                rows.truth,
+                estimate,
+            )?
         }
         (None, By::Clusters) => by_clusters(args, rows(args)?, &options)?,
     };
@@ -88,12 +97,12 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
 }
 
 fn by_classes(
-    args: &Prior,
+    kinds: &[EstimatorKind],
     classes: Vec<String>,
     truth: Option<Vec<f64>>,
     estimate: impl Fn(EstimatorKind) -> anyhow::Result<PriorReport>,
 ) -> anyhow::Result<Found> {
-    let estimates = args.estimator.kinds().into_iter().map(|kind| {
+    let estimates = kinds.iter().map(|&kind| {
         tracing::info!("estimating by {kind}");
         estimate(kind)
     });
@@ -110,9 +119,10 @@ fn by_classes(
 /// Estimates by sub-groups; what these say about the choice of labelled rows goes by the first estimator.
 fn by_clusters(args: &Prior, rows: Source, options: &EstimateOptions) -> anyhow::Result<Found> {
     let mut detectors = Detectors::new()?;
-    let split = Subgrouped::of(&rows.sample, rows.count, rows.seed, &mut detectors)?;
+    let split = rows.subgrouped(&mut detectors)?;
     let (mut estimates, mut selection) = (Vec::new(), Vec::new());
-    for kind in args.estimator.kinds() {
+    // Sub-groups are labelled at rates of their own, so no estimator may take rates to be alike.
+    for kind in args.estimator.kinds(EstimatorKind::default()) {
         tracing::info!("estimating by {kind}");
         let report = split.estimate(kind, options, rows.seed)?;
         if selection.is_empty() {
@@ -129,10 +139,15 @@ fn by_clusters(args: &Prior, rows: Source, options: &EstimateOptions) -> anyhow:
     })
 }
 
+/// Where rows come from.
+enum Origin {
+    Table(Box<TableRows<'static>>),
+    Benchmark(Sample, ClassCount),
+}
+
 /// Rows whose priors are asked for.
 struct Source {
-    sample: Sample,
-    count: ClassCount,
+    origin: Origin,
     /// Names of the observed classes and of the features.
     classes: Vec<String>,
     features: Vec<String>,
@@ -141,17 +156,39 @@ struct Source {
     seed: Seed,
 }
 
+impl Source {
+    /// Margins of the rows, and the estimator that suits them.
+    fn margins(&self, detectors: &mut Detectors) -> mpu::Result<(Margins, EstimatorKind)> {
+        match &self.origin {
+            Origin::Table(rows) => rows.margins(detectors),
+            Origin::Benchmark(sample, count) => {
+                let margins = mpu::detector_margins(sample, *count, self.seed, detectors)?;
+                Ok((margins, EstimatorKind::default()))
+            }
+        }
+    }
+
+    /// The rows in sub-groups.
+    fn subgrouped(&self, detectors: &mut Detectors) -> mpu::Result<Subgrouped> {
+        match &self.origin {
+            Origin::Table(rows) => rows.subgrouped(detectors),
+            Origin::Benchmark(sample, count) => {
+                Subgrouped::of(sample, *count, self.seed, detectors)
+            }
+        }
+    }
+}
+
 fn rows(args: &Prior) -> anyhow::Result<Source> {
     let (overrides, seed) = (args.source.overrides(), Seed(args.source.seed));
     if args.source.data.is_some() {
         let rows = TableRows::read(None, &overrides)?;
         return Ok(Source {
-            sample: rows.all()?,
-            count: rows.table.classes()?,
             classes: rows.table.class_names.clone(),
             features: rows.table.schema.feature_names(),
             truth: None,
             seed,
+            origin: Origin::Table(Box::new(rows)),
         });
     }
     let config = RunConfig::resolve(None, &overrides)?;
@@ -166,7 +203,7 @@ fn rows(args: &Prior) -> anyhow::Result<Source> {
     classes.pop();
     let width = sample.features.shape().len();
     Ok(Source {
-        count: prepared.problem.classes(),
+        origin: Origin::Benchmark(sample, prepared.problem.classes()),
         classes,
         features: (0..width)
             .map(|feature| format!("feature {feature}"))
@@ -174,7 +211,6 @@ fn rows(args: &Prior) -> anyhow::Result<Source> {
         truth: prepared
             .true_priors
             .map(|priors| priors.observed().to_vec()),
-        sample,
         seed,
     })
 }
