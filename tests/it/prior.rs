@@ -43,7 +43,7 @@ fn prior_gives_what_training_uses() {
     let items = crate::evaluate::items::items();
     let data = "--data items.csv --label-column kind --id-column item --seed 7";
     items.told(&format!(
-        "train {data} --epochs 1 --set model={{kind=\"forest\"}} --out of-priors"
+        "train {data} --set model={{kind=\"forest\"}} --out of-priors"
     ));
     let used = items.read_json("of-priors/model.json")["estimated_priors"].clone();
     let found = items.json(&format!("prior {data}"));

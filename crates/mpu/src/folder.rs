@@ -171,13 +171,12 @@ impl ModelCard {
                 Some(params.map_err(|error| damaged(file, &error))?)
             }
         };
-        let forest = match &card.forest {
-            None => None,
-            Some(_) => {
-                let file = folder.file(FOREST);
-                let forest = Forest::from_bytes(&files::read(&file)?);
-                Some(forest.map_err(|error| damaged(file, &error))?)
-            }
+        let forest = if card.forest.is_some() {
+            let file = folder.file(FOREST);
+            let forest = Forest::from_bytes(&files::read(&file)?);
+            Some(forest.map_err(|error| damaged(file, &error))?)
+        } else {
+            None
         };
         Ok((card, Scorer::new(network, forest)?))
     }

@@ -129,7 +129,7 @@ fn targets(
     for (answer, &label) in answers.chunks_exact(k).zip(&ground.labels) {
         match label {
             MpuLabel::Labeled(class) => {
-                shares.extend((0..k).map(|j| f32::from(u8::from(j == class))))
+                shares.extend((0..k).map(|j| f32::from(u8::from(j == class))));
             }
             MpuLabel::Unlabeled => {
                 shares.extend(

@@ -128,7 +128,8 @@ fn table(sample: &Sample, folder: &std::path::Path) -> TableRows<'static> {
     let mut text = "x0,x1,x2,x3,label\n".to_owned();
     for (row, label) in sample.labels.iter().enumerate() {
         for value in sample.features.row(row) {
-            text += &format!("{value},");
+            text += &value.to_string();
+            text.push(',');
         }
         if let MpuLabel::Labeled(class) = label {
             text += ["a", "b"][*class];
