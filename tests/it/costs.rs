@@ -20,11 +20,15 @@ fn judged(folder: &Folder, out: &str, extra: &str) -> Value {
 #[test]
 fn a_model_trained_with_costs_makes_cheaper_mistakes() {
     let folder = Folder::new();
-    let plain = judged(&folder, "plain", "");
     let cost = |found: &Value| found["mean-cost"].as_f64().unwrap();
     for method in ["csmpu-st", "csmpu-exact-nn"] {
         let costs = format!("--cost-matrix examples/products/costs.csv --method {method}");
         let found = judged(&folder, method, &costs);
+        let plain = judged(
+            &folder,
+            &format!("plain-{method}"),
+            &format!("--method {method}"),
+        );
         // Of the model that knew no costs the likeliest classes are meant, not the cheapest.
         let likeliest = plain["mean-cost-likeliest"].as_f64().unwrap();
         assert!(
