@@ -27,6 +27,8 @@ pub enum Stream {
     Forest,
     /// Where sub-groups of a class start.
     Subgroups,
+    /// Rows that a model is explained by, and orders that they are mixed up by.
+    Explain,
 }
 
 named!(Stream, "random stream", {
@@ -38,6 +40,7 @@ named!(Stream, "random stream", {
     Bootstrap => "bootstrap",
     Forest => "forest",
     Subgroups => "subgroups",
+    Explain => "explain",
 });
 
 /// The seed of a run.

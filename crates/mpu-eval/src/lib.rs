@@ -14,6 +14,7 @@
 //! | [`decide`], [`thresholds`] | from probabilities to answers: likeliest, cheapest, or sure enough |
 //! | [`abstain`] | what if unsure rows are left unanswered |
 //! | [`training_range`] | which rows lie outside of what the model was trained on |
+//! | [`importance`] | which columns matter, and which moved a row's answer |
 //!
 //! ```
 //! use mpu_data::ClassCount;
@@ -32,6 +33,7 @@ pub mod calibrate;
 pub mod decide;
 mod error;
 mod held_out;
+pub mod importance;
 pub mod margins;
 pub mod metrics;
 mod newton;
@@ -47,6 +49,7 @@ pub mod training_range;
 pub use calibrate::{Anchor, Calibration};
 pub use decide::{Decision, Thresholds, top_classes};
 pub use error::{Error, Result};
+pub use importance::Importance;
 pub use metrics::{Confusion, Rates};
 pub use mpu_data::top_class;
 pub use proxy::pu_accuracy;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mpu_data::table::{EncodeOptions, FeatureSchema, TableInput};
-use mpu_data::{ClassCount, Features, Priors};
+use mpu_data::{ClassCount, Features, Priors, Seed};
 use mpu_eval::margins::top_margins;
 use mpu_eval::pu_metrics::{Evidence, Target, UncertainPriors};
 use mpu_eval::shift::reweighted;
@@ -23,6 +23,7 @@ use serde::de::DeserializeOwned;
 use crate::config::RunConfig;
 use crate::ensemble::{Choice, Kind, mean};
 use crate::error::{Context as _, Result, bail, ensure};
+use crate::explain::{Background, importances};
 use crate::fit::Trained;
 use crate::folder::{HeldOutScores, ModelCard, RunFolder};
 use crate::params::ClassifierParams;
@@ -49,6 +50,7 @@ pub struct Classifier {
     /// The observed classes, then what is none of them.
     names: Vec<String>,
     held_out: Option<HeldOutScores>,
+    background: Option<Background>,
     config: String,
     history: Vec<EpochMetrics>,
     record: Option<Record>,
@@ -77,9 +79,11 @@ impl Classifier {
             Calibration::fit(&prepared.priors, &held.labels, &held.scores, anchor)
                 .context("fitting probabilities to the held-out rows")
         });
-        let card = ModelCard::new(config, prepared, &scorer, choice, calibration.transpose()?);
+        let mut card = ModelCard::new(config, prepared, &scorer, choice, calibration.transpose()?);
+        card.importances = importances(prepared, &scorer, Seed(config.seed))?;
         let mut model = Self::of(card, scorer, "the model")?;
         model.held_out = held_out;
+        model.background = prepared.kept.as_ref().map(|kept| kept.background.clone());
         model.config = config.to_toml()?;
         if let Some(outcome) = &trained.outcome {
             model.history.clone_from(&outcome.state.history);
@@ -136,6 +140,7 @@ impl Classifier {
             calibration,
             names,
             held_out: None,
+            background: None,
             config: String::new(),
             history: Vec::new(),
             record: None,
@@ -150,6 +155,7 @@ impl Classifier {
         let place = folder.file("model.json").display().to_string();
         let mut model = Self::of(card, scorer, &place)?;
         model.held_out = folder.held_out(&model.card.class_names)?;
+        model.background = folder.background(model.card.shape)?;
         model.config = folder.config()?;
         model.history = folder.history()?;
         model.record = folder.record()?;
@@ -166,6 +172,9 @@ impl Classifier {
     pub fn save_into(&self, folder: &RunFolder) -> Result<()> {
         if let Some(held) = &self.held_out {
             folder.write_held_out(held, &self.card.class_names)?;
+        }
+        if let Some(background) = &self.background {
+            folder.write_background(background)?;
         }
         folder.write_metrics(&self.history)?;
         folder.write_model(&self.scorer, &self.card)?;
@@ -229,6 +238,11 @@ impl Classifier {
     /// The rows that were held out of its training, if there were any.
     pub fn held_out(&self) -> Option<&HeldOutScores> {
         self.held_out.as_ref()
+    }
+
+    /// The training rows that answers are explained by, if it kept any.
+    pub fn background(&self) -> Option<&Background> {
+        self.background.as_ref()
     }
 
     /// The number of classes, the negative one included.
@@ -346,7 +360,7 @@ impl Classifier {
     }
 
     /// The scores of rows, not scaled yet, on this thread.
-    fn scores_here(&self, rows: &[f32]) -> Result<Vec<f32>> {
+    pub(crate) fn scores_here(&self, rows: &[f32]) -> Result<Vec<f32>> {
         let features = Features::new(rows.to_vec(), self.card.shape)?;
         let schema = self.card.schema.as_ref();
         self.scorer.scores(schema, &self.card.scaler, &features)

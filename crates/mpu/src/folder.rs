@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::RunConfig;
 use crate::ensemble::Choice;
 use crate::error::{Context as _, Error, Result, ensure};
+use crate::explain::{Background, Importances};
 use crate::files;
 use crate::prepared::Prepared;
 use crate::scorer::Scorer;
@@ -30,6 +31,9 @@ const NETWORK: &str = "model.safetensors";
 
 /// The file of the forest.
 const FOREST: &str = "forest.safetensors";
+
+/// The file of the training rows that answers are explained by.
+const BACKGROUND: &str = "background.json";
 
 /// The file of the record.
 const RECORD: &str = "record.json";
@@ -91,6 +95,9 @@ pub struct ModelCard {
     /// What was understood of the user's own table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<DataCheck>,
+    /// Which columns matter, for the user's own tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub importances: Option<Importances>,
 }
 
 impl ModelCard {
@@ -124,6 +131,7 @@ impl ModelCard {
             estimated_priors: facts.estimated.clone(),
             calibration,
             check: facts.check.clone(),
+            importances: None,
         }
     }
 }
@@ -265,6 +273,21 @@ impl RunFolder {
         }
         let card = serde_json::to_vec_pretty(card).context("writing model.json")?;
         files::write_atomic(&self.file("model.json"), &card)
+    }
+
+    /// Writes the training rows that answers are explained by.
+    pub(crate) fn write_background(&self, background: &Background) -> Result<()> {
+        files::write_atomic(&self.file(BACKGROUND), &background.to_json()?)
+    }
+
+    pub(crate) fn background(&self, shape: Shape) -> Result<Option<Background>> {
+        let path = self.file(BACKGROUND);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let kept = Background::from_json(&files::read(&path)?, shape);
+        kept.map(Some)
+            .with_context(|| format!("{} cannot be used", path.display()))
     }
 
     /// Writes `held-out.csv`: the class of a labelled row (blank in the pool), and its scores.

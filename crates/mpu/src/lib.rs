@@ -64,6 +64,7 @@ mod costs;
 mod data_check;
 pub mod ensemble;
 mod error;
+mod explain;
 pub mod export;
 pub mod files;
 mod fit;
@@ -86,6 +87,9 @@ pub use config::{Auto, BenchmarkData, ModelConfig, RunConfig, SweepConfig, is_ab
 pub use costs::NamedCosts;
 pub use data_check::{HeldOutCheck, describe_check};
 pub use error::{Error, Result};
+pub use explain::{
+    Background, ColumnImportance, Effect, Explanation, Importances, KeptRows, Shown,
+};
 pub use fit::Trained;
 pub use folder::{HeldOutScores, ModelCard, RunFolder, read_state, write_state};
 pub use label_selection::Subgrouped;

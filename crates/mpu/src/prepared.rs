@@ -15,6 +15,7 @@ use mpu_train::{Judged, Observer, Outcome, Problem, Run, RunError, State};
 use crate::config::{Auto, RunConfig};
 use crate::ensemble::Student;
 use crate::error::{Context as _, Error, Result};
+use crate::explain::KeptRows;
 use crate::prior_estimate::estimate_priors;
 
 /// An [`Observer`] that can watch a whole fit: its errors find their way through
@@ -50,6 +51,8 @@ pub struct Prepared {
     pub model: Option<ModelSpec>,
     /// The forest, if one is grown.
     pub grown: Option<Grown>,
+    /// Rows that the model is explained by, for the user's own tables.
+    pub kept: Option<KeptRows>,
     /// What is said of the data.
     pub facts: DataFacts,
 }
@@ -137,6 +140,7 @@ impl Prepared {
             model: Some(config.model_spec()?),
             grown: None,
             test: None,
+            kept: None,
             costs: config.cost_matrix(&names)?,
             true_priors: Some(split.priors.clone()),
             facts: DataFacts {

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Auto, ModelConfig, RunConfig, overridden, read_table as read_config};
 use crate::ensemble::{Student, Teacher, spec_for};
 use crate::error::{Context as _, Result, bail, ensure};
+use crate::explain::KeptRows;
 use crate::label_selection::Subgrouped;
 use crate::prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher};
 use crate::prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
@@ -429,6 +430,7 @@ impl<'a> TableRows<'a> {
                 _ => Some(config.architecture(table.features.shape(), classes.get())?),
             },
             grown,
+            kept: KeptRows::of(table, &train, &held, seed)?,
             costs,
             facts: DataFacts {
                 dataset: config.data.name(),

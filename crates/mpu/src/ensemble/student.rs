@@ -18,6 +18,8 @@ const MANY_ROWS: usize = 10_000;
 pub struct Student {
     /// The forest, grown from all rows.
     pub forest: Forest,
+    /// One like it that was grown without the rows held out, and taught without them.
+    pub apart: Forest,
     /// Rows that were scored by another teacher and student, neither of which has seen them.
     pub scored: Vec<usize>,
     /// What is known of these rows.
@@ -55,13 +57,16 @@ impl Student {
             FOLDS
         };
         let k = ground.classes.get();
+        let mut apart = None;
         let mut scores = vec![0.0; ground.labels.len() * k];
         let mut lessons = Vec::new();
         for fold in 0..n_folds {
             let seen = |row: usize| folds[row] != fold;
             let answers = ground.teach(seen, spec, derived(seed, 2), observer)?;
             let shares = targets(ground, priors, &answers, seen);
-            let (_, found) = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
+            let (grown, found) = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
+            // The rows held out are the first part.
+            apart.get_or_insert(grown);
             let found = log_probabilities(&found, k, spec.trees);
             if fold == 0 {
                 lessons = shares;
@@ -74,6 +79,7 @@ impl Student {
             .filter(|&row| folds[row] < n_folds)
             .collect();
         Ok(Self {
+            apart: apart.unwrap_or_else(|| forest.clone()),
             forest,
             labels: scored.iter().map(|&row| ground.labels[row]).collect(),
             scores: scored

@@ -89,6 +89,10 @@ pub fn summary(model: &Classifier) -> Result<Table> {
     for (name, prior) in model.names().iter().zip(card.priors.as_slice()) {
         table.push([format!("share of {name} in the pool"), percent(*prior)]);
     }
+    if let Some(importances) = &card.importances {
+        let name = "columns that matter most".to_owned();
+        table.push([name, importances.leading(5)]);
+    }
     if let Some(record) = model.record() {
         table.push(["seconds".to_owned(), format!("{:.1}", record.seconds)]);
     }
