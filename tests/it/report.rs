@@ -6,18 +6,24 @@ use crate::evaluate::items::{items, train, with_benchmark};
 use crate::support::{contains_all, sweep, without_time};
 
 /// The sections of a report of a run that was judged by true labels.
-const SECTIONS: [&str; 12] = [
-    "Summary",
-    "Learning curves",
-    "Answers by class",
-    "Scores by class",
-    "Calibration",
-    "Thresholds",
-    "Class priors",
-    "Sensitivity to priors",
-    "Data check",
-    "Model",
-    "Configuration",
+const SECTIONS: [&str; 18] = [
+    "In short",
+    "How many rows of each class",
+    "How good the answers are: measured with true labels",
+    "How good the answers are: estimated without true labels",
+    "Labelled rows against unlabelled ones",
+    "Precision and recall (estimated)",
+    "Which columns matter",
+    "True classes and answers",
+    "Are the probabilities right?",
+    "Leaving unsure rows unanswered",
+    "The data",
+    "Details: how it was made",
+    "Details: class shares (priors)",
+    "Details: if the class shares were others",
+    "Details: every epoch of the network",
+    "Details: model",
+    "Details: configuration",
     "How to cite",
 ];
 
@@ -39,6 +45,19 @@ fn a_page_has_every_section_and_needs_no_other_file() {
     let md = items.told("report run --data checked.csv --format md");
     for section in SECTIONS {
         assert!(md.contains(&format!("\n## {section}\n")), "{section}");
+    }
+    // A report goes to other people: no folder of this machine, no box of letters, no word of the method at first.
+    let here = items.path("").display().to_string();
+    for page in [&html, &md] {
+        assert!(!page.contains(here.trim_end_matches('/')) && !page.contains('┆'));
+    }
+    let first = md.split("\n## How many rows").next().unwrap();
+    contains_all(
+        first,
+        &["### What was found", "### How sure", "### What to do next"],
+    );
+    for jargon in ["prior", "pool", "bound", "negative"] {
+        assert!(!first.contains(jargon), "{jargon} in {first}");
     }
     // JSON of the report has the numbers of `evaluate`.
     let report = items.json("report run --data checked.csv");
@@ -76,7 +95,8 @@ fn without_true_labels_estimates_stand_in() {
     assert!(html.contains("Not in this report") && html.contains("--data"));
     let report = items.json("report run");
     let judged = items.json("evaluate --model run");
-    let classes = report[0]["class-scores"]["given"].as_array().unwrap();
+    assert!(report[0]["class-scores"].get("missing").is_some());
+    let classes = report[0]["class-estimates"]["given"].as_array().unwrap();
     let of = |class: usize| &judged["pu-rows"]["judgement"]["classes"][class];
     for class in 0..4 {
         assert_eq!(classes[class]["recall"], of(class)["recall"]["value"]);
@@ -104,6 +124,13 @@ fn runs_stand_side_by_side() {
         md.contains("csmpu-exact-nn") && md.contains("csmpu-st"),
         "{md}"
     );
+    // Runs that one file judges can be compared, and the others cannot.
+    let judged = items.told("report run second --data checked.csv --format md");
+    assert!(
+        judged.contains("All runs are measured on the same rows"),
+        "{judged}"
+    );
+    assert!(md.contains("cannot be compared"), "{md}");
     // The test rows of a run are judged again.
     let report = items.json("report second");
     let judged = items.json("evaluate --model second --data checked.csv");

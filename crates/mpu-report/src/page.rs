@@ -17,13 +17,22 @@ pub struct Code {
     pub text: String,
 }
 
-/// A table that is folded on a page: the numbers behind a figure.
+/// A table with a caption.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded {
     /// What it is.
     pub caption: String,
     /// The table.
     pub table: Table,
+}
+
+/// Sentences under a heading of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Points {
+    /// The heading.
+    pub heading: String,
+    /// The sentences: a list if there are several.
+    pub items: Vec<String>,
 }
 
 /// A part of a report.
@@ -37,8 +46,12 @@ pub struct Section {
     pub warnings: Vec<String>,
     /// What is said before the table.
     pub paragraphs: Vec<String>,
+    /// What is said under headings of its own.
+    pub points: Vec<Points>,
     /// The table.
     pub table: Option<Table>,
+    /// Further tables, each under its caption.
+    pub captioned: Vec<Folded>,
     /// What is said below it, one point each.
     pub notes: Vec<String>,
     /// Figures as SVG documents, or as HTML of their own ([`crate::chart::Figure::to_html`], whose panels
@@ -72,11 +85,22 @@ impl Section {
         for paragraph in &self.paragraphs {
             let _ = write!(md, "\n{}\n", prose_md(paragraph));
         }
+        for points in &self.points {
+            let _ = write!(md, "\n### {}\n\n", prose_md(&points.heading));
+            for item in &points.items {
+                let mark = if points.items.len() > 1 { "- " } else { "" };
+                let _ = writeln!(md, "{mark}{}", prose_md(item));
+            }
+        }
         for image in &self.images {
             let _ = write!(md, "\n![{}]({image})\n", prose_md(&self.title));
         }
         if let Some(table) = &self.table {
             let _ = write!(md, "\n{}", table.to_md());
+        }
+        for shown in &self.captioned {
+            let caption = prose_md(&shown.caption);
+            let _ = write!(md, "\n### {caption}\n\n{}", shown.table.to_md());
         }
         if !self.notes.is_empty() {
             md.push('\n');
@@ -107,8 +131,28 @@ impl Section {
         for paragraph in &self.paragraphs {
             let _ = writeln!(html, "<p>{}</p>", inline(paragraph));
         }
+        for points in &self.points {
+            let _ = writeln!(html, "<h3>{}</h3>", escape_html(&points.heading));
+            match points.items.as_slice() {
+                [one] => {
+                    let _ = writeln!(html, "<p>{}</p>", inline(one));
+                }
+                several => {
+                    html.push_str("<ul>\n");
+                    for item in several {
+                        let _ = writeln!(html, "<li>{}</li>", inline(item));
+                    }
+                    html.push_str("</ul>\n");
+                }
+            }
+        }
         if let Some(table) = &self.table {
             html += &scrolled(&title, table);
+        }
+        for shown in &self.captioned {
+            let caption = escape_html(&shown.caption);
+            let _ = writeln!(html, "<h3>{caption}</h3>");
+            html += &scrolled(&caption, &shown.table);
         }
         if !self.notes.is_empty() {
             html.push_str("<ul>\n");
@@ -197,7 +241,11 @@ table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: ta
 th, td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: top; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 thead th { background: var(--band); } tbody tr:last-child td { border-bottom: 0; }
 .report td:not([style]), .report th:not([style]) { white-space: normal; min-width: 7rem; max-width: 24rem; overflow-wrap: break-word; }
-.report .figures { display: flex; flex-wrap: wrap; gap: 1rem; } .report figure { min-width: 0; }
+@media (max-width: 30rem) {
+  .report td, .report th, .report td:not([style]), .report th:not([style]) { white-space: normal; min-width: 0; padding: 0.3rem 0.35rem; }
+  .report table { font-size: 0.8rem; }
+}
+.report .figures { margin-top: 1rem; display: flex; flex-wrap: wrap; gap: 1rem; } .report figure { min-width: 0; }
 .warning { padding: 0.5rem 0.75rem; border-left: 0.25rem solid #d55e00; background: var(--band); }
 small { color: var(--faint); }
 code { font-family: ui-monospace, monospace; font-size: 0.9em; }
@@ -205,6 +253,12 @@ pre { overflow-x: auto; padding: 0.75rem; border: 1px solid var(--rule); backgro
 details { margin: 0.75rem 0; } summary { cursor: pointer; color: var(--faint); } details .scroll { margin-top: 0.5rem; }
 nav ul { padding: 0; display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; max-width: none; list-style: none; } a { color: inherit; }
 figure { margin: 1rem 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; }
+@media print {
+  :root { color-scheme: light; --ink: #1b1f24; --paper: #ffffff; --faint: #57606a; --rule: #d0d7de; --band: #f6f8fa; }
+  nav { display: none; } figure, table, pre { break-inside: avoid; } h2, h3 { break-after: avoid; }
+  .scroll, pre, figure { overflow: visible; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  .report th:not([style]), .report td:not([style]) { min-width: 0; }
+}
 ";
 
 /// One page that needs no other file: light or dark as the reader's system is, readable on a phone,
@@ -213,7 +267,7 @@ pub fn render(title: &str, sections: &[Section]) -> String {
     page(title, "", "", sections)
 }
 
-/// The same with links to its sections below the title, and words that wrap in its tables.
+/// The same with links to its sections below the first of them, and words that wrap in its tables.
 pub fn render_with_contents(title: &str, sections: &[Section]) -> String {
     let mut nav = String::from("<nav aria-label=\"Contents\">\n<ul>\n");
     for section in sections {
@@ -242,10 +296,14 @@ fn page(title: &str, class: &str, nav: &str, sections: &[Section]) -> String {
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body{class}>\n<h1>{title}</h1>\n{nav}"
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body{class}>\n<h1>{title}</h1>\n"
     );
-    for section in sections {
+    for (index, section) in sections.iter().enumerate() {
         html += &section.to_html();
+        // What is most important comes first, whatever the screen.
+        if index == 0 {
+            html += nav;
+        }
     }
     html + "</body>\n</html>\n"
 }

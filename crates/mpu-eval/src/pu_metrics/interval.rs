@@ -57,6 +57,18 @@ impl Estimate {
         (self.state != State::NotIdentified).then_some(self.value)
     }
 
+    /// A share of rows that were counted, with its Wilson interval.
+    pub fn of_share(part: u64, whole: u64) -> Self {
+        match whole {
+            0 => Self {
+                low: 0.0,
+                high: 1.0,
+                ..Interval::wilson(0, 1).rate()
+            },
+            whole => Interval::wilson(part.min(whole), whole).rate(),
+        }
+    }
+
     /// A value in `[0, 1]` with its normal interval.
     pub(super) fn normal(value: f64, raw: f64, variance: f64, state: State) -> Self {
         let interval = Interval::normal(value, variance);

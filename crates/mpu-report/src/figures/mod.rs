@@ -12,6 +12,7 @@
 //! - [`Reliability`]: predicted probabilities against observed frequencies;
 //! - [`PriorEstimates`]: class priors with their bounds, estimates and intervals, of one or several estimators;
 //! - [`PriorSensitivity`]: what other priors would have given;
+//! - [`ExpectedCounts`], [`ScoreHistograms`], [`PrecisionRecall`], [`ColumnWeights`]: what was found in unlabelled rows;
 //! - [`Thresholds`]: precision and recall if unsure rows are left unanswered.
 //!
 //! The runs of a cell are chosen as for the tables ([`crate::artefact`]), among those that hold what is drawn:
@@ -21,6 +22,7 @@
 
 mod answers;
 mod curves;
+mod findings;
 mod heat_maps;
 mod misspecification;
 mod prior_estimates;
@@ -37,6 +39,10 @@ use crate::chart::Figure;
 
 pub use answers::Answers;
 pub use curves::TrainingCurves;
+pub use findings::{
+    ClassHistogram, ClassPrecisionRecall, ColumnWeight, ColumnWeights, ExpectedCount,
+    ExpectedCounts, PrecisionRecall, PrecisionRecallPoint, ScoreHistograms,
+};
 pub use heat_maps::HeatMaps;
 pub use misspecification::{
     Bandwidth, BoundCurves, Misspecification, PerturbedScores, Scheme, ShiftedScore,

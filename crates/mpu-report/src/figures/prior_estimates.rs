@@ -70,17 +70,17 @@ impl PriorEstimates {
         let reach =
             |range: std::ops::Range<usize>| range.map(|i| self.reach(i)).fold(0.0, f64::max);
         if n_observed > 1 && reach(n_observed..n_observed + 1) > DWARFED * reach(0..n_observed) {
-            let negative = self.panel("Prior of the negative class", n_observed..n_observed + 1);
+            let negative = self.panel("Share of unknown rows", n_observed..n_observed + 1);
             return figure
-                .with(self.panel("Priors of the observed classes", 0..n_observed))
+                .with(self.panel("Shares of the observed classes", 0..n_observed))
                 .with(negative);
         }
-        figure.with(self.panel("Class priors", 0..self.classes.len()))
+        figure.with(self.panel("Class shares of the unlabelled rows", 0..self.classes.len()))
     }
 
     fn panel(&self, title: &str, classes: std::ops::Range<usize>) -> Intervals {
         let names = self.estimators.iter().map(|e| e.estimator.as_str());
-        let mut panel = Intervals::new(title, "prior", names);
+        let mut panel = Intervals::new(title, "share (prior)", names);
         if let Some(confidence) = self.confidence {
             let per_cent = (1e4 * confidence).round() / 100.0;
             panel = panel.subtitle(format!("intervals of {per_cent} % confidence"));

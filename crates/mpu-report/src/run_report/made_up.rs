@@ -1,11 +1,14 @@
 //! Made-up reports of runs, for tests.
 
 use crate::figures::{
-    Answers, ClassReliability, CurveKind, EstimatorPriors, PriorClass, PriorEstimate,
-    PriorEstimates, PriorSensitivity, Reliability, RunCurve, RunCurves, SensitivityCurve,
-    Thresholds,
+    Answers, ClassHistogram, ClassPrecisionRecall, ClassReliability, ColumnWeight, ColumnWeights,
+    CurveKind, EstimatorPriors, ExpectedCount, ExpectedCounts, PrecisionRecall,
+    PrecisionRecallPoint, PriorClass, PriorEstimate, PriorEstimates, PriorSensitivity, Reliability,
+    RunCurve, RunCurves, ScoreHistograms, SensitivityCurve, Thresholds,
 };
-use crate::run_report::{Basis, ClassScore, DataCheck, Fact, Part, RunReport, Score, ScoreKind};
+use crate::run_report::{
+    Basis, CheckedColumn, ClassScore, DataCheck, Fact, Part, RunReport, Score, ScoreKind, Verdict,
+};
 use mpu_eval::abstain::ThresholdPoint;
 use mpu_eval::reliability::Bin;
 
@@ -30,7 +33,7 @@ fn noise(seed: u64, index: usize) -> f64 {
 
 fn names(k: usize) -> Vec<String> {
     let name = |class: usize| match class {
-        class if class + 1 == k => "negative".to_owned(),
+        class if class + 1 == k => "unknown".to_owned(),
         class => NAMES
             .get(class)
             .map_or_else(|| format!("class {class}"), |name| (*name).to_owned()),
@@ -49,7 +52,14 @@ pub(crate) fn full(name: &str, k: usize, seed: u64) -> RunReport {
         name: name.to_owned(),
         facts: vec![
             Fact::new("data", "products.csv, 12 400 rows, 24 columns"),
-            Fact::new("method", if seed.is_multiple_of(2) { "csmpu-abs" } else { "csmpu-nn" }),
+            Fact::new(
+                "method",
+                if seed.is_multiple_of(2) {
+                    "csmpu-abs"
+                } else {
+                    "csmpu-nn"
+                },
+            ),
             Fact::new("loss", "sigmoid-prob, γ = 1, symmetrised"),
             Fact::new("priors", "estimated, then held"),
             Fact::new("epochs", "60"),
@@ -63,17 +73,34 @@ pub(crate) fn full(name: &str, k: usize, seed: u64) -> RunReport {
             Fact::new("parameters", "279 004"),
         ],
         warnings: vec!["class `pipe|line` has 12 labelled rows only".to_owned()],
-        measured_on: "2 480 held-out rows with labels, digest 5f0c2a".to_owned(),
+        doubts: vec!["the lower bound of `pipe|line` does not hold".to_owned()],
+        verdict: Some(Verdict {
+            found: vec!["About 300 of the 9 920 unlabelled rows are `cat`.".to_owned()],
+            sure: vec!["About 90 of 100 answers are right.".to_owned()],
+            next: vec!["Label more rows of `pipe|line`.".to_owned()],
+        }),
+        measured_on: "2 480 held-out rows with labels".to_owned(),
+        estimated_on: "620 held-out labelled and unlabelled rows".to_owned(),
+        expected: Part::Given(expected(k)),
+        histograms: Part::Given(histograms(k, seed)),
+        precision_recall: Part::Given(precision_recall(k)),
+        importances: Part::Given(importances(seed)),
         scores: vec![
             Score {
                 interval: Some((0.893, 0.917)),
                 ..share("accuracy", 0.905)
             },
             share("macro F1", 0.891),
-            Score::new("accuracy", ScoreKind::Share, Basis::PuRows, 0.897 + 0.01 * noise(seed, 3)),
+            Score::new(
+                "accuracy",
+                ScoreKind::Share,
+                Basis::PuRows,
+                0.897 + 0.01 * noise(seed, 3),
+            ),
             Score::new("validation risk", ScoreKind::Number, Basis::PuRows, risk),
         ],
         class_scores: Part::Given(class_scores(k, seed)),
+        class_estimates: Part::Given(class_scores(k, seed + 1)),
         curves: Part::Given(curves(&CurveKind::ALL, seed)),
         answers: Part::Given(answers(k, seed)),
         reliability: Part::Given(reliability(k, seed)),
@@ -85,9 +112,19 @@ pub(crate) fn full(name: &str, k: usize, seed: u64) -> RunReport {
                 "3 rows occur twice.".to_owned(),
                 "Column `weight` has one value only.".to_owned(),
             ],
-            text: "column        kind      missing  distinct\nprice         number          0      4 120\n\
-                   category      words          12         31\n"
-                .to_owned(),
+            facts: vec![Fact::new("rows", "12 400")],
+            columns: vec![
+                CheckedColumn {
+                    column: "price".to_owned(),
+                    kind: "number".to_owned(),
+                    missing: 0,
+                },
+                CheckedColumn {
+                    column: "category".to_owned(),
+                    kind: "31 categories".to_owned(),
+                    missing: 12,
+                },
+            ],
         }),
         config_toml: format!(
             "[data]\npath = \"products.csv\"\nlabel = \"category <main>\"\n\n[training]\nepochs = 60\nseed = {seed}\n\
@@ -101,7 +138,7 @@ pub(crate) fn unlabeled(name: &str, k: usize, seed: u64) -> RunReport {
     let why = "the data have no test rows with true labels";
     let mut run = full(name, k, seed);
     run.scores.retain(|score| score.basis == Basis::PuRows);
-    "620 held-out positive and unlabelled rows, digest 77ab01".clone_into(&mut run.measured_on);
+    run.measured_on = String::new();
     run.class_scores = Part::missing(why);
     run.answers = Part::missing(why);
     run.reliability = Part::missing(why);
@@ -185,11 +222,69 @@ fn class_scores(k: usize, seed: u64) -> Vec<ClassScore> {
     let score = |(class, name): (usize, String)| ClassScore {
         class: name,
         precision: Some(0.9 + 0.05 * noise(seed + 1, class)),
+        precision_interval: (class == 2).then_some((0.85, 0.95)),
         recall: Some(0.88 + 0.05 * noise(seed + 2, class)),
+        recall_interval: None,
         f1: (class != 1).then(|| 0.89 + 0.05 * noise(seed + 3, class)),
         rows: Some(620),
     };
     names(k).into_iter().enumerate().map(score).collect()
+}
+
+fn expected(k: usize) -> ExpectedCounts {
+    let count = |(class, name): (usize, String)| ExpectedCount {
+        class: name,
+        labeled: (class + 1 < k).then_some(40),
+        rows: 300.0 + 10.0 * class as f64,
+        interval: Some((250.0, 400.0 + 10.0 * class as f64)),
+    };
+    ExpectedCounts {
+        unlabeled: 9920,
+        classes: names(k).into_iter().enumerate().map(count).collect(),
+    }
+}
+
+fn histograms(k: usize, seed: u64) -> ScoreHistograms {
+    let counts = |seed: u64| {
+        let count = |bin: usize| (40.0 * (1.0 + noise(seed, bin))) as u64;
+        (0..5).map(count).collect()
+    };
+    let class = |name: &String| ClassHistogram {
+        class: name.clone(),
+        labeled: counts(seed),
+        unlabeled: counts(seed + 9),
+    };
+    ScoreHistograms {
+        classes: names(k)[..k - 1].iter().map(class).collect(),
+    }
+}
+
+fn precision_recall(k: usize) -> PrecisionRecall {
+    let point = |step: usize| PrecisionRecallPoint {
+        threshold: step as f64 / 10.0,
+        precision: 0.5 + 0.05 * step as f64,
+        recall: 1.0 - 0.07 * step as f64,
+    };
+    let class = |name: &String| ClassPrecisionRecall {
+        class: name.clone(),
+        points: (0..10).map(point).collect(),
+    };
+    PrecisionRecall {
+        classes: names(k)[..k - 1].iter().map(class).collect(),
+    }
+}
+
+fn importances(seed: u64) -> ColumnWeights {
+    let column = |index: usize| ColumnWeight {
+        column: format!("a column with a long name, number {index}"),
+        rise: 0.3 / (1.0 + index as f64) + 0.01 * noise(seed, index),
+        error: 0.02,
+    };
+    ColumnWeights {
+        rows: 500,
+        not_tried: 3,
+        columns: (0..20).map(column).collect(),
+    }
 }
 
 fn reliability(k: usize, seed: u64) -> Reliability {

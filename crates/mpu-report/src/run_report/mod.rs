@@ -13,10 +13,11 @@
 //!     answers: Part::missing("the data have no test rows"),
 //!     ..RunReport::default()
 //! };
-//! assert!(run_report::to_md(&[run]).contains("91.30 %"));
+//! assert!(run_report::to_md(&[run]).contains("91.3 %"));
 //! ```
 
 mod cite;
+mod findings;
 #[cfg(test)]
 mod made_up;
 mod sections;
@@ -27,7 +28,8 @@ mod tests;
 
 use crate::error::Result;
 use crate::figures::{
-    Answers, PriorEstimates, PriorSensitivity, Reliability, RunCurves, Thresholds,
+    Answers, ColumnWeights, ExpectedCounts, PrecisionRecall, PriorEstimates, PriorSensitivity,
+    Reliability, RunCurves, ScoreHistograms, Thresholds,
 };
 use crate::page;
 use mpu_eval::PuJudgement;
@@ -132,8 +134,8 @@ impl Basis {
     /// What readers are told.
     pub fn label(self) -> &'static str {
         match self {
-            Self::TrueLabels => "by true labels",
-            Self::PuRows => "estimated from PU rows",
+            Self::TrueLabels => "measured with true labels",
+            Self::PuRows => "estimated without true labels",
             Self::HiddenLabels => "oracle, by hidden labels",
         }
     }
@@ -186,9 +188,15 @@ pub struct ClassScore {
     /// Precision, as a share.
     #[serde(default)]
     pub precision: Option<f64>,
+    /// The ends of its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision_interval: Option<(f64, f64)>,
     /// Recall, as a share.
     #[serde(default)]
     pub recall: Option<f64>,
+    /// The ends of its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall_interval: Option<(f64, f64)>,
     /// F1, as a share.
     #[serde(default)]
     pub f1: Option<f64>,
@@ -201,12 +209,18 @@ impl ClassScore {
     /// What is estimated of every class from labelled rows and the pool.
     pub fn estimated(names: &[String], judged: &PuJudgement) -> Vec<Self> {
         let value = |rate: Option<Estimate>| rate.and_then(|rate| rate.known());
+        let ends = |rate: Option<Estimate>| {
+            let known = rate.filter(|rate| rate.known().is_some());
+            known.map(|rate| (rate.low, rate.high))
+        };
         let score = |(class, name): (usize, &String)| {
             let rates = judged.classes.get(class).and_then(Option::as_ref);
             Self {
-                class: format!("{name} (estimated)"),
+                class: name.clone(),
                 precision: value(rates.and_then(|r| r.precision)),
+                precision_interval: ends(rates.and_then(|r| r.precision)),
                 recall: value(rates.and_then(|r| r.recall)),
+                recall_interval: ends(rates.and_then(|r| r.recall)),
                 f1: value(rates.and_then(|r| r.f1)),
                 rows: judged.n_labeled.get(class).copied(),
             }
@@ -215,16 +229,40 @@ impl ClassScore {
     }
 }
 
+/// A column of the user's table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct CheckedColumn {
+    /// Its name.
+    pub column: String,
+    /// Its type, in words.
+    pub kind: String,
+    /// Rows in which it is missing.
+    pub missing: u64,
+}
+
 /// What was found when the data were checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", default)]
 pub struct DataCheck {
     /// What to mind, one sentence each.
-    #[serde(default)]
     pub findings: Vec<String>,
-    /// The check's own text, shown letter for letter.
-    #[serde(default)]
-    pub text: String,
+    /// What was understood: files, rows, label column and the like.
+    pub facts: Vec<Fact>,
+    /// The columns.
+    pub columns: Vec<CheckedColumn>,
+}
+
+/// What a reader in a hurry should know, in plain words.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Verdict {
+    /// What was found, one sentence each.
+    pub found: Vec<String>,
+    /// How sure that is.
+    pub sure: Vec<String>,
+    /// What to do next, the most useful first.
+    pub next: Vec<String>,
 }
 
 /// What is told of one run.
@@ -233,19 +271,34 @@ pub struct DataCheck {
 pub struct RunReport {
     /// The run's name.
     pub name: String,
+    /// What was found, how sure that is and what to do next; none for a benchmark.
+    pub verdict: Option<Verdict>,
     /// What was done: data, method, loss, priors, epochs, seed, time and the like.
     pub facts: Vec<Fact>,
     /// The model: inputs, classes, parameters and the like.
     pub model: Vec<Fact>,
     /// What should be read before anything else.
     pub warnings: Vec<String>,
-    /// On which rows the scores were measured, as exactly as can be said. Runs are compared only where it is
-    /// the same.
+    /// What is doubtful, for readers who know the method.
+    pub doubts: Vec<String>,
+    /// On which rows scores were measured by true labels. Runs are compared only where it is the same.
     pub measured_on: String,
+    /// On which rows scores were estimated without true labels. Runs are compared only where it is the same.
+    pub estimated_on: String,
     /// How good the run is.
     pub scores: Vec<Score>,
-    /// How good it is by class.
+    /// How many unlabelled rows are of each class.
+    pub expected: Part<ExpectedCounts>,
+    /// How probable each class is to its labelled rows and to unlabelled ones.
+    pub histograms: Part<ScoreHistograms>,
+    /// Precision against recall, estimated without true labels.
+    pub precision_recall: Part<PrecisionRecall>,
+    /// Which columns matter.
+    pub importances: Part<ColumnWeights>,
+    /// How good it is by class, by true labels.
     pub class_scores: Part<Vec<ClassScore>>,
+    /// The same, estimated without true labels.
+    pub class_estimates: Part<Vec<ClassScore>>,
     /// Every epoch.
     pub curves: Part<RunCurves>,
     /// Confusion and margins.

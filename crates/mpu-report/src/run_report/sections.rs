@@ -1,18 +1,17 @@
 //! The sections of a report, one for each subject; several runs stand side by side in each.
 
-use super::summary::{self, Comparison};
-use super::{Basis, Part, RunReport, cite, tables};
+use super::{Basis, Part, RunReport, ScoreKind, cite, findings, summary, tables};
 use crate::chart::Figure;
 use crate::figures::{
     Answers, PriorEstimates, PriorSensitivity, Reliability, RunCurves, Thresholds,
 };
 use crate::page::{Code, Folded, Section};
-use crate::table::Table;
+use crate::table::{Align, Table};
 
 /// The runs and what they are called in the report.
-struct Runs<'a> {
-    runs: &'a [RunReport],
-    labels: Vec<String>,
+pub(super) struct Runs<'a> {
+    pub(super) runs: &'a [RunReport],
+    pub(super) labels: Vec<String>,
 }
 
 impl<'a> Runs<'a> {
@@ -36,12 +35,15 @@ impl<'a> Runs<'a> {
         Self { runs, labels }
     }
 
-    fn several(&self) -> bool {
+    pub(super) fn several(&self) -> bool {
         self.runs.len() > 1
     }
 
     /// The runs that have a part, with their names.
-    fn with<T>(&self, pick: impl Fn(&'a RunReport) -> &'a Part<T>) -> Vec<(&str, &'a T)> {
+    pub(super) fn with<T>(
+        &self,
+        pick: impl Fn(&'a RunReport) -> &'a Part<T>,
+    ) -> Vec<(&str, &'a T)> {
         let named = self.labels.iter().zip(self.runs);
         named
             .filter_map(|(label, run)| Some((label.as_str(), pick(run).given()?)))
@@ -49,7 +51,7 @@ impl<'a> Runs<'a> {
     }
 
     /// A figure for each run that has a part, under the run's name if there are several.
-    fn figures<T>(
+    pub(super) fn figures<T>(
         &self,
         title: &str,
         parts: &[(&str, &T)],
@@ -67,8 +69,27 @@ impl<'a> Runs<'a> {
         drawn.map(|figure| figure.to_html()).collect()
     }
 
+    /// What is told of runs; what holds for all of them is said once.
+    pub(super) fn told(&self, pick: impl Fn(&RunReport) -> &Vec<String>) -> Vec<String> {
+        let mut told = Vec::new();
+        for (label, run) in self.labels.iter().zip(self.runs) {
+            for text in pick(run) {
+                let general = self.runs.iter().all(|run| pick(run).contains(text));
+                let text = if general {
+                    text.clone()
+                } else {
+                    self.named(label, text)
+                };
+                if !told.contains(&text) {
+                    told.push(text);
+                }
+            }
+        }
+        told
+    }
+
     /// A text with the run's name before it if there are several.
-    fn named(&self, label: &str, text: &str) -> String {
+    pub(super) fn named(&self, label: &str, text: &str) -> String {
         if self.several() {
             format!("{label}: {text}")
         } else {
@@ -85,19 +106,25 @@ fn folded(caption: &str, table: Table) -> Vec<Folded> {
     vec![Folded { caption, table }]
 }
 
-/// The sections of a report about one run, or about several side by side.
+/// The sections of a report about one run, or about several side by side: what was found first, how it was made last.
 pub fn sections(runs: &[RunReport]) -> Vec<Section> {
     let runs = Runs::new(runs);
     let all = [
-        Some(summary(&runs)),
-        curves(&runs),
+        findings::verdict(&runs),
+        findings::expected(&runs),
+        findings::scores(&runs, Basis::TrueLabels),
+        findings::scores(&runs, Basis::PuRows),
+        findings::histograms(&runs),
+        findings::precision_recall(&runs),
+        findings::importances(&runs),
         answers(&runs),
-        class_scores(&runs),
         calibration(&runs),
         thresholds(&runs),
+        data_check(&runs),
+        Some(details(&runs)),
         priors(&runs),
         sensitivity(&runs),
-        data_check(&runs),
+        curves(&runs),
         model(&runs),
         config(&runs),
         missing(&runs),
@@ -106,76 +133,51 @@ pub fn sections(runs: &[RunReport]) -> Vec<Section> {
     all.into_iter().flatten().collect()
 }
 
-fn summary(runs: &Runs<'_>) -> Section {
-    let mut section = Section::new("summary", "Summary");
-    for (label, run) in runs.labels.iter().zip(runs.runs) {
-        for warning in &run.warnings {
-            // What holds for all runs is said once.
-            let general = runs.runs.iter().all(|run| run.warnings.contains(warning));
-            let text = if general {
-                warning.clone()
-            } else {
-                runs.named(label, warning)
-            };
-            if !section.warnings.contains(&text) {
-                section.warnings.push(text);
-            }
-        }
-    }
-    let blind = |run: &&RunReport| run.scores.iter().all(|s| s.basis != Basis::TrueLabels);
-    let n_blind = runs.runs.iter().filter(blind).count();
-    if n_blind > 0 {
-        let which = match (n_blind, runs.runs.len()) {
-            (1, 1) => "This run was",
-            (n, all) if n == all => "These runs were",
-            _ => "Some of these runs were",
-        };
-        section.paragraphs.push(format!(
-            "{which} not measured on rows with true labels. What is said of accuracy and risk is estimated from \
-             positive and unlabelled rows, and is as right as the class priors are."
-        ));
-    }
-    section.table = Some(summary::table(runs.runs, &runs.labels));
-    let measured = runs.runs.iter().map(|run| run.measured_on.as_str());
-    match (runs.runs, Comparison::of(runs.runs)) {
-        ([run], _) if !run.measured_on.is_empty() => {
-            section
-                .notes
-                .push(format!("Measured on {}.", run.measured_on));
-        }
-        ([first, _, ..], Comparison::Same) => section.notes.push(format!(
-            "Measured on {}. Where there are several, the best share is bold.",
-            first.measured_on
-        )),
-        ([_, _, ..], Comparison::Different) => {
-            let named = runs.labels.iter().zip(measured);
-            let told = named.map(|(label, on)| match on {
-                "" => format!("{label}: rows not named."),
-                on => format!("{label}: measured on {on}."),
-            });
-            section.notes.extend(told);
-            section.notes.push(
-                "The runs were not measured on the same rows: their scores cannot be compared."
-                    .to_owned(),
-            );
-        }
-        _ => {}
+/// How it was made, for readers who know the method.
+fn details(runs: &Runs<'_>) -> Section {
+    let mut section = Section {
+        paragraphs: vec!["What follows is for those who know the method.".to_owned()],
+        table: summary::facts(runs.runs, &runs.labels, |run| &run.facts),
+        notes: runs.told(|run| &run.doubts),
+        ..Section::new("details", "Details: how it was made")
+    };
+    for (caption, basis, kind) in [
+        (
+            "By hidden labels, which no method may see",
+            Basis::HiddenLabels,
+            ScoreKind::Share,
+        ),
+        (
+            "Numbers measured with true labels",
+            Basis::TrueLabels,
+            ScoreKind::Number,
+        ),
+        (
+            "Numbers estimated without true labels",
+            Basis::PuRows,
+            ScoreKind::Number,
+        ),
+    ] {
+        let caption = caption.to_owned();
+        let table = summary::table(runs.runs, &runs.labels, basis, kind);
+        let table = table.map(|table| Folded { caption, table });
+        section.captioned.extend(table);
     }
     section
 }
 
 /// A section of figures, one for each run that has the part, and the numbers behind them.
-struct Figures<'a> {
-    section: Section,
+pub(super) struct Figures<'a> {
+    pub(super) section: Section,
     /// The figures' title where there is one run.
-    title: &'a str,
+    pub(super) title: &'a str,
     /// What the numbers are.
-    numbers: &'a str,
+    pub(super) numbers: &'a str,
 }
 
 impl Figures<'_> {
     /// The section; none if no run has the part.
-    fn of<'a, T: 'a>(
+    pub(super) fn of<'a, T: 'a>(
         self,
         runs: &'a Runs<'a>,
         pick: impl Fn(&'a RunReport) -> &'a Part<T>,
@@ -193,7 +195,7 @@ impl Figures<'_> {
 
 fn curves(runs: &Runs<'_>) -> Option<Section> {
     let drawn = Figures {
-        section: Section::new("curves", "Learning curves"),
+        section: Section::new("curves", "Details: every epoch of the network"),
         title: "Every epoch",
         numbers: "First, last and extreme values",
     };
@@ -218,21 +220,13 @@ fn answers(runs: &Runs<'_>) -> Option<Section> {
     (!parts.is_empty()).then(|| Section {
         figures: runs.figures("True classes and answers", &parts, Answers::figure),
         folded: tables.collect(),
-        ..Section::new("answers", "Answers by class")
-    })
-}
-
-fn class_scores(runs: &Runs<'_>) -> Option<Section> {
-    let parts = runs.with(|run| &run.class_scores);
-    (!parts.is_empty()).then(|| Section {
-        table: Some(tables::class_scores(runs.several(), &parts)),
-        ..Section::new("classes", "Scores by class")
+        ..Section::new("answers", "True classes and answers")
     })
 }
 
 fn calibration(runs: &Runs<'_>) -> Option<Section> {
     let drawn = Figures {
-        section: Section::new("calibration", "Calibration"),
+        section: Section::new("calibration", "Are the probabilities right?"),
         title: "Predicted and observed",
         numbers: "Calibration errors by class",
     };
@@ -246,7 +240,7 @@ fn calibration(runs: &Runs<'_>) -> Option<Section> {
 
 fn thresholds(runs: &Runs<'_>) -> Option<Section> {
     let drawn = Figures {
-        section: Section::new("thresholds", "Thresholds"),
+        section: Section::new("thresholds", "Leaving unsure rows unanswered"),
         title: "Precision and recall",
         numbers: "Numbers by threshold",
     };
@@ -260,9 +254,9 @@ fn thresholds(runs: &Runs<'_>) -> Option<Section> {
 
 fn priors(runs: &Runs<'_>) -> Option<Section> {
     let drawn = Figures {
-        section: Section::new("priors", "Class priors"),
-        title: "Priors of the pool",
-        numbers: "Priors in numbers",
+        section: Section::new("priors", "Details: class shares (priors)"),
+        title: "Class shares of the unlabelled rows",
+        numbers: "Class shares in numbers",
     };
     drawn.of(
         runs,
@@ -274,8 +268,8 @@ fn priors(runs: &Runs<'_>) -> Option<Section> {
 
 fn sensitivity(runs: &Runs<'_>) -> Option<Section> {
     let drawn = Figures {
-        section: Section::new("sensitivity", "Sensitivity to priors"),
-        title: "What other priors would have given",
+        section: Section::new("sensitivity", "Details: if the class shares were others"),
+        title: "What other class shares would give",
         numbers: "Numbers by change",
     };
     drawn.of(
@@ -289,7 +283,7 @@ fn sensitivity(runs: &Runs<'_>) -> Option<Section> {
 fn data_check(runs: &Runs<'_>) -> Option<Section> {
     let parts = runs.with(|run| &run.data_check);
     let (first, rest) = parts.split_first()?;
-    let mut section = Section::new("data", "Data check");
+    let mut section = Section::new("data", "The data");
     // Runs on the same data are told once.
     let all_same = parts.len() == runs.runs.len() && rest.iter().all(|part| part.1 == first.1);
     let told = if all_same { &parts[..1] } else { &parts[..] };
@@ -304,19 +298,20 @@ fn data_check(runs: &Runs<'_>) -> Option<Section> {
         section
             .notes
             .extend(check.findings.iter().map(|f| named(f)));
-        if check.findings.is_empty() && check.text.is_empty() {
-            section.notes.push(named("nothing to mind"));
+        let caption = |what: &str| match (all_same, what) {
+            (true, what) => what.to_owned(),
+            (false, what) => runs.named(label, what),
+        };
+        let mut facts = Table::new([("", Align::Left), ("value", Align::Left)]);
+        for fact in &check.facts {
+            facts.push([fact.name.clone(), fact.value.clone()]);
         }
-        if !check.text.is_empty() {
-            section.code.push(Code {
-                caption: if all_same {
-                    String::new()
-                } else {
-                    (*label).to_owned()
-                },
-                language: "text".to_owned(),
-                text: check.text.clone(),
-            });
+        let columns = tables::columns(&check.columns);
+        for (what, table) in [("What was read", facts), ("Columns", columns)] {
+            if !table.rows().is_empty() {
+                let caption = caption(what);
+                section.captioned.push(Folded { caption, table });
+            }
         }
     }
     if all_same && runs.several() {
@@ -329,7 +324,7 @@ fn model(runs: &Runs<'_>) -> Option<Section> {
     let table = summary::facts(runs.runs, &runs.labels, |run| &run.model)?;
     Some(Section {
         table: Some(table),
-        ..Section::new("model", "Model")
+        ..Section::new("model", "Details: model")
     })
 }
 
@@ -349,7 +344,7 @@ fn config(runs: &Runs<'_>) -> Option<Section> {
         .collect();
     (!code.is_empty()).then(|| Section {
         code,
-        ..Section::new("config", "Configuration")
+        ..Section::new("config", "Details: configuration")
     })
 }
 
@@ -379,13 +374,24 @@ fn lacking(run: &RunReport) -> impl Iterator<Item = (&'static str, &str)> {
     let config = run.config_toml.is_empty().then_some("not kept");
     let model = run.model.is_empty().then_some("not kept");
     [
-        ("learning curves", run.curves.why_missing()),
-        ("answers by class", run.answers.why_missing()),
+        ("expected counts", run.expected.why_missing()),
         ("scores by class", run.class_scores.why_missing()),
+        ("estimates by class", run.class_estimates.why_missing()),
+        ("histograms", run.histograms.why_missing()),
+        (
+            "precision–recall curves",
+            run.precision_recall.why_missing(),
+        ),
+        ("importances of columns", run.importances.why_missing()),
+        (
+            "table of true classes and answers",
+            run.answers.why_missing(),
+        ),
         ("calibration", run.reliability.why_missing()),
         ("thresholds", run.thresholds.why_missing()),
-        ("class priors", run.priors.why_missing()),
-        ("sensitivity to priors", run.sensitivity.why_missing()),
+        ("class shares", run.priors.why_missing()),
+        ("other class shares", run.sensitivity.why_missing()),
+        ("learning curves", run.curves.why_missing()),
         ("data check", run.data_check.why_missing()),
         ("model facts", model),
         ("configuration", config),

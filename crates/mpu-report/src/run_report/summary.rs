@@ -1,9 +1,9 @@
-//! The table that a report begins with: one column for each run.
+//! Scores and facts as tables: one column for each run.
 
 use super::{Basis, Fact, RunReport, Score, ScoreKind};
 use crate::table::{Align, Cell, Table};
 
-/// Whether the scores of several runs were measured on the same rows.
+/// Whether the scores of several runs were found on the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comparison {
     /// On the same ones: the best stands out.
@@ -12,40 +12,54 @@ pub(super) enum Comparison {
     Different,
 }
 
+/// On which rows a run's scores of a basis were found.
+pub(super) fn judged_on(run: &RunReport, basis: Basis) -> &str {
+    match basis {
+        Basis::PuRows => &run.estimated_on,
+        Basis::TrueLabels | Basis::HiddenLabels => &run.measured_on,
+    }
+}
+
 impl Comparison {
-    pub(super) fn of(runs: &[RunReport]) -> Self {
-        match runs {
-            [first, ..]
-                if !first.measured_on.is_empty()
-                    && runs.iter().all(|run| run.measured_on == first.measured_on) =>
-            {
-                Self::Same
-            }
+    /// Of the runs that have scores of a basis.
+    pub(super) fn of(runs: &[RunReport], basis: Basis) -> Self {
+        let scored = |run: &&RunReport| run.scores.iter().any(|score| score.basis == basis);
+        let mut places = runs.iter().filter(scored).map(|run| judged_on(run, basis));
+        match places.next() {
+            Some(first) if !first.is_empty() && places.all(|on| on == first) => Self::Same,
             _ => Self::Different,
         }
     }
 }
 
-/// Scores and facts, one column for each run; the best of several shares stands out where they can be compared.
-pub(super) fn table(runs: &[RunReport], labels: &[String]) -> Table {
+/// Scores of one basis, one column for each run; the best of several shares stands out where they can be compared.
+/// None if no run has any.
+pub(super) fn table(
+    runs: &[RunReport],
+    labels: &[String],
+    basis: Basis,
+    kind: ScoreKind,
+) -> Option<Table> {
     let mut table = columns(labels);
-    let comparison = Comparison::of(runs);
-    let keys = |score: &Score| (score.name.clone(), score.basis);
-    for key in in_order(runs.iter().flat_map(|run| &run.scores).map(keys)) {
-        let scores: Vec<Option<&Score>> = runs
-            .iter()
-            .map(|run| run.scores.iter().find(|s| keys(s) == key))
-            .collect();
+    let comparison = Comparison::of(runs, basis);
+    let scores = runs.iter().flat_map(|run| &run.scores);
+    let names = scores.filter(|score| score.basis == basis && score.kind == kind);
+    for name in in_order(names.map(|score| score.name.clone())) {
+        let found = |run: &'_ RunReport| -> Option<Score> {
+            let mut scores = run.scores.iter();
+            scores
+                .find(|score| score.basis == basis && score.kind == kind && score.name == name)
+                .cloned()
+        };
+        let scores: Vec<Option<Score>> = runs.iter().map(found).collect();
         let best = best(&scores, comparison);
         let cells = scores.iter().map(|score| match score {
             Some(score) => cell(score).emphasised_if(best == Some(score.value)),
             None => Cell::new("–"),
         });
-        let name = Cell::new(key.0).with_detail(key.1.label());
-        table.push(std::iter::once(name).chain(cells));
+        table.push(std::iter::once(Cell::new(&name)).chain(cells));
     }
-    push_facts(&mut table, runs, |run| &run.facts);
-    table
+    (!table.rows().is_empty()).then_some(table)
 }
 
 /// Facts alone, one column for each run; none if no run has any.
@@ -91,7 +105,7 @@ fn in_order<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 /// The best of several shares that differ.
-fn best(scores: &[Option<&Score>], comparison: Comparison) -> Option<f64> {
+fn best(scores: &[Option<Score>], comparison: Comparison) -> Option<f64> {
     let shares = scores.iter().flatten();
     let shares = shares.filter(|s| {
         s.kind == ScoreKind::Share && s.basis != Basis::HiddenLabels && s.value.is_finite()
@@ -105,7 +119,7 @@ fn best(scores: &[Option<&Score>], comparison: Comparison) -> Option<f64> {
 fn cell(score: &Score) -> Cell {
     let text = |value: f64| match score.kind {
         _ if !value.is_finite() => "–".to_owned(),
-        ScoreKind::Share => format!("{:.2} %", 100.0 * value),
+        ScoreKind::Share => format!("{:.1} %", 100.0 * value),
         ScoreKind::Number => format!("{value:.4}"),
     };
     let cell = Cell::new(text(score.value));

@@ -1,9 +1,10 @@
 //! The numbers behind the figures, as tables.
 
-use super::ClassScore;
+use super::{CheckedColumn, ClassScore};
 use crate::figures::{
-    Answers, CurveKind, PriorEstimates, PriorSensitivity, Reliability, RunCurve, RunCurves,
-    Thresholds,
+    Answers, ColumnWeight, ColumnWeights, CurveKind, ExpectedCount, ExpectedCounts,
+    PrecisionRecall, PriorEstimates, PriorSensitivity, Reliability, RunCurve, RunCurves,
+    ScoreHistograms, Thresholds,
 };
 use crate::table::{Align, Table};
 use mpu_eval::abstain::ThresholdPoint;
@@ -19,7 +20,7 @@ fn table<T>(
     rows: impl Fn(&T) -> Vec<Vec<String>>,
 ) -> Table {
     let aligned = columns.iter().map(|name| match *name {
-        words @ ("curve" | "class" | "estimator" | "metric") => (words, Align::Left),
+        words @ ("curve" | "class" | "estimator" | "metric" | "column") => (words, Align::Left),
         numbers => (numbers, Align::Right),
     });
     let run = several.then_some(("run", Align::Left));
@@ -34,7 +35,7 @@ fn table<T>(
 }
 
 fn share(value: Option<f64>) -> String {
-    number(value.map(|v| 100.0 * v), 2)
+    number(value.map(|v| 100.0 * v), 1)
 }
 
 fn number(value: Option<f64>, decimals: usize) -> String {
@@ -69,7 +70,7 @@ pub(super) fn curves(several: bool, runs: &Of<'_, RunCurves>) -> Table {
             value => number(value, 4),
         };
         let label = match curve.kind {
-            CurveKind::PuAccuracy => "accuracy estimated from PU rows",
+            CurveKind::PuAccuracy => "accuracy estimated without true labels",
             CurveKind::OracleTrainAccuracy => "training accuracy by hidden labels",
             kind => kind.label(),
         };
@@ -89,11 +90,20 @@ pub(super) fn curves(several: bool, runs: &Of<'_, RunCurves>) -> Table {
 /// Precision, recall and F1 by class.
 pub(super) fn class_scores(several: bool, runs: &Of<'_, Vec<ClassScore>>) -> Table {
     let columns = ["class", "precision (%)", "recall (%)", "F1 (%)", "rows"];
+    let with_ends = |value: Option<f64>, ends: Option<(f64, f64)>| match ends {
+        Some((low, high)) => format!(
+            "{} ({} to {})",
+            share(value),
+            share(Some(low)),
+            share(Some(high))
+        ),
+        None => share(value),
+    };
     let row = |score: &ClassScore| {
         vec![
             score.class.clone(),
-            share(score.precision),
-            share(score.recall),
+            with_ends(score.precision, score.precision_interval),
+            with_ends(score.recall, score.recall_interval),
             share(score.f1),
             or_dash(score.rows),
         ]
@@ -134,6 +144,108 @@ pub(super) fn reliability(several: bool, runs: &Of<'_, Reliability>) -> Table {
         let all = all.map(|ece| vec!["all classes".to_owned(), ece]);
         classes.chain(all).collect()
     })
+}
+
+/// How many unlabelled rows are of each class.
+pub(super) fn expected(several: bool, runs: &Of<'_, ExpectedCounts>) -> Table {
+    let columns = [
+        "class",
+        "labelled rows",
+        "expected among the unlabelled rows",
+        "95 % interval",
+    ];
+    table(several, runs, &columns, |expected| {
+        let row = |class: &ExpectedCount| {
+            vec![
+                class.class.clone(),
+                or_dash(class.labeled),
+                number(Some(class.rows), 0),
+                or_dash(
+                    class
+                        .interval
+                        .map(|(low, high)| format!("{low:.0} to {high:.0}")),
+                ),
+            ]
+        };
+        expected.classes.iter().map(row).collect()
+    })
+}
+
+/// How many rows are in each bin.
+pub(super) fn histograms(several: bool, runs: &Of<'_, ScoreHistograms>) -> Table {
+    let columns = [
+        "class",
+        "probability (%)",
+        "labelled rows",
+        "unlabelled rows",
+    ];
+    table(several, runs, &columns, |histograms| {
+        let mut rows = Vec::new();
+        for class in &histograms.classes {
+            let n_bins = class.labeled.len();
+            let edge = |bin: usize| 100.0 * bin as f64 / n_bins as f64;
+            for (bin, (labeled, pool)) in class.labeled.iter().zip(&class.unlabeled).enumerate() {
+                rows.push(vec![
+                    class.class.clone(),
+                    format!("{:.0} to {:.0}", edge(bin), edge(bin + 1)),
+                    labeled.to_string(),
+                    pool.to_string(),
+                ]);
+            }
+        }
+        rows
+    })
+}
+
+/// Precision and recall at some thresholds of each class.
+pub(super) fn precision_recall(several: bool, runs: &Of<'_, PrecisionRecall>) -> Table {
+    let columns = ["class", "threshold", "precision (%)", "recall (%)"];
+    table(several, runs, &columns, |curves| {
+        let mut rows = Vec::new();
+        for class in &curves.classes {
+            rows.extend(class.points.iter().map(|point| {
+                vec![
+                    class.class.clone(),
+                    number(Some(point.threshold), 2),
+                    share(Some(point.precision)),
+                    share(Some(point.recall)),
+                ]
+            }));
+        }
+        rows
+    })
+}
+
+/// What every column that was tried is worth.
+pub(super) fn importances(several: bool, runs: &Of<'_, ColumnWeights>) -> Table {
+    let columns = ["column", "rise of the loss", "standard error"];
+    table(several, runs, &columns, |weights| {
+        let row = |column: &ColumnWeight| {
+            vec![
+                column.column.clone(),
+                number(Some(column.rise), 4),
+                number(Some(column.error), 4),
+            ]
+        };
+        weights.columns.iter().map(row).collect()
+    })
+}
+
+/// The columns of a user's table.
+pub(super) fn columns(columns: &[CheckedColumn]) -> Table {
+    let mut table = Table::new([
+        ("column", Align::Left),
+        ("type", Align::Left),
+        ("missing values", Align::Right),
+    ]);
+    for column in columns {
+        table.push([
+            column.column.clone(),
+            column.kind.clone(),
+            column.missing.to_string(),
+        ]);
+    }
+    table
 }
 
 /// Priors: a row for each class and estimator.

@@ -37,15 +37,21 @@ fn one_run_has_every_section_and_nothing_else_is_loaded() {
     assert_eq!(
         ids(&html),
         [
-            "summary",
-            "curves",
+            "verdict",
+            "expected",
+            "measured",
+            "estimated",
+            "histograms",
+            "precision-recall",
+            "importances",
             "answers",
-            "classes",
             "calibration",
             "thresholds",
+            "data",
+            "details",
             "priors",
             "sensitivity",
-            "data",
+            "curves",
             "model",
             "config",
             "cite"
@@ -91,12 +97,17 @@ fn several_runs_are_compared_in_columns_and_the_best_stands_out() {
     let md = to_md(&runs);
     assert!(md.starts_with("# Report of 2 runs\n"));
     assert!(md.contains("|  | first try | first try (2) |"), "{md}");
-    let accuracy = "| accuracy<br>by true labels | 80.00 % | **90.00 %** |";
+    let accuracy = "| accuracy | 80.0 % | **90.0 %** |";
     assert!(md.contains(accuracy), "{md}");
     // Risks depend on the loss: none of them is the best.
     let risk = md.lines().find(|l| l.starts_with("| validation risk"));
     assert!(!risk.unwrap().contains("**"));
-    assert!(md.contains("Measured on 2 480 held-out rows"));
+    assert!(md.contains("measured on the same rows, so they can be compared: 2 480 held-out rows"));
+    // Their class shares differ, and estimates rest on these.
+    assert!(
+        md.contains("The runs assume different class shares"),
+        "{md}"
+    );
     assert!(md.contains("The same for all runs."));
     let html = to_html(&runs);
     let mut seen = ids(&html);
@@ -108,8 +119,10 @@ fn several_runs_are_compared_in_columns_and_the_best_stands_out() {
     runs[1].measured_on = "other rows".to_owned();
     runs[1].data_check = Part::missing("not run");
     let md = to_md(&runs);
-    assert!(md.contains("| accuracy<br>by true labels | 80.00 % | 90.00 % |"));
-    assert!(md.contains("their scores cannot be compared"));
+    assert!(md.contains("| accuracy | 80.0 % | 90.0 % |"));
+    assert!(md.contains("their figures cannot be compared. `--data FILE`"));
+    // Estimates were made on the same rows all the same.
+    assert!(md.contains("estimated on the same rows"));
     assert!(md.contains("- first try: 3 rows occur twice."));
     assert!(md.contains("- first try (2): no data check: not run."));
 }
@@ -118,17 +131,25 @@ fn several_runs_are_compared_in_columns_and_the_best_stands_out() {
 fn a_run_without_true_labels_says_so_and_why_parts_are_missing() {
     let run = unlabeled("blind", 4, 1);
     let md = to_md(std::slice::from_ref(&run));
-    assert!(md.contains("This run was not measured on rows with true labels."));
-    assert!(md.contains(
-        "- no answers by class, scores by class, calibration or thresholds: \
-         the data have no test rows with true labels.\n\
-         - no sensitivity to priors: not asked for."
-    ));
-    for section in ["## Calibration", "## Answers", "by true labels |"] {
+    assert!(md.contains("No true label was used for these figures."));
+    assert!(
+        md.contains(
+            "- no scores by class, table of true classes and answers, calibration or thresholds: \
+             the data have no test rows with true labels.\n\
+             - no other class shares: not asked for."
+        ),
+        "{md}"
+    );
+    for section in [
+        "measured with true labels",
+        "## True classes",
+        "## Are the probabilities",
+    ] {
         assert!(!md.contains(section), "{section}");
     }
+    // One run has true labels, the other has not: nothing is compared.
     let md = to_md(&[run, full("seeing", 4, 1)]);
-    assert!(md.contains("Some of these runs were not measured"));
+    assert!(md.contains("- On 2 480 held-out rows with labels."), "{md}");
 }
 
 #[test]
@@ -144,7 +165,8 @@ fn nothing_at_all_is_still_a_report() {
     }
     let md = to_md(&[RunReport::default()]);
     assert!(
-        md.contains("or data check: not measured.\n- no model facts or configuration: not kept.")
+        md.contains("or data check: not measured.\n- no model facts or configuration: not kept."),
+        "{md}"
     );
 }
 
@@ -189,7 +211,7 @@ fn priors_of_several_estimators_stand_side_by_side() {
         "used in training",
         "intervals of 95 % confidence",
         "cat",
-        "negative",
+        "unknown",
     ] {
         assert!(texts.contains(&name), "{name} in {texts:?}");
     }
@@ -222,4 +244,62 @@ fn twenty_classes_keep_their_numbers() {
         panic!("there are bins")
     };
     assert_eq!(reliability.figure("Many").panels().len(), 5);
+}
+
+/// What a reader sees first is plain: words of the method come later, and estimates are kept from measurements.
+#[test]
+fn the_first_page_is_plain_and_tables_do_not_mix() {
+    let mut run = full("only", 4, 1);
+    run.scores[0].value = 0.9012;
+    run.scores[2].value = 0.7034;
+    let md = to_md(&[run]);
+    let first = md.split("## Details").next().unwrap().to_lowercase();
+    for jargon in [
+        "prior",
+        "pool",
+        "surrogate",
+        "unbiased",
+        "lower bound",
+        "scalar-last",
+        "negative",
+        "risk",
+        "γ",
+        "epoch",
+    ] {
+        assert!(!first.contains(jargon), "{jargon} in {first}");
+    }
+    let verdict = md.split("## How many").next().unwrap();
+    for heading in ["### What was found", "### How sure", "### What to do next"] {
+        assert!(verdict.contains(heading), "{heading} in {verdict}");
+    }
+    let measured = md
+        .split("## How good the answers are: measured")
+        .nth(1)
+        .unwrap();
+    let (measured, estimated) = measured
+        .split_once("## How good the answers are: estimated")
+        .unwrap();
+    assert!(measured.contains("90.1 %") && !measured.contains("70.3 %"));
+    assert!(estimated.contains("70.3 %") && !estimated.contains("90.1 %"));
+    // Boxes of ASCII have no place on a page.
+    assert!(!md.contains('│') && !md.contains('┆'));
+}
+
+/// Shares are drawn from 0 to 100 %, and no axis goes beyond.
+#[test]
+fn no_axis_of_shares_goes_beyond_all() {
+    let run = full("only", 4, 1);
+    let figures = [
+        run.histograms.given().unwrap().figure("a"),
+        run.precision_recall.given().unwrap().figure("b"),
+        run.thresholds.given().unwrap().figure("c"),
+    ];
+    for figure in figures {
+        let svg = figure.to_svg();
+        let tree = roxmltree::Document::parse(&svg).unwrap();
+        let texts = tree.descendants().filter(|node| node.has_tag_name("text"));
+        let numbers: Vec<f64> = texts.filter_map(|node| node.text()?.parse().ok()).collect();
+        let most = numbers.iter().copied().fold(0.0, f64::max);
+        assert!(most <= 100.0, "{numbers:?}");
+    }
 }

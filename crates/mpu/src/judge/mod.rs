@@ -18,7 +18,7 @@ pub use by_truth::{ByTruth, ClassFigures};
 pub use noticed::Noticed;
 pub use rows::{Known, RowsOptions, ScoredRows, held_out, of_file, test_rows};
 pub use tables::summary;
-pub(crate) use tables::{estimate, percent};
+pub(crate) use tables::{estimate, percent, percent_of};
 
 /// What was found, as it is written in JSON.
 #[derive(Debug, Clone, Serialize)]

@@ -7,7 +7,7 @@ use mpu_report::{Align, Format, Table};
 
 use super::by_pu::ByPu;
 use super::by_truth::ByTruth;
-use super::{Judgement, Known, held_out};
+use super::{Judgement, Known, held_out, test_rows};
 use crate::classifier::Classifier;
 use crate::ensemble::Kind;
 use crate::error::Result;
@@ -69,12 +69,16 @@ pub fn summary(model: &Classifier) -> Result<Table> {
             table.push([name, format!("{:.4}", candidate.loss)]);
         }
     }
-    if let Some(scores) = model.record().and_then(|record| record.scores.as_ref()) {
+    // The record has the figures of the network's last epoch, which may not be the model that was chosen.
+    if let Ok(Some(scored)) = test_rows(model)
+        && let Known::Truths(truths) = &scored.known
+    {
+        let found = ByTruth::new(model, &model.rule(), truths, &scored.scores)?;
         for (name, share) in [
-            ("test accuracy", scores.accuracy),
-            ("test macro precision", scores.precision),
-            ("test macro recall", scores.recall),
-            ("test macro F1", scores.f1),
+            ("test accuracy", found.accuracy),
+            ("test macro precision", found.macro_precision),
+            ("test macro recall", found.macro_recall),
+            ("test macro F1", found.macro_f1),
         ] {
             table.push([name.to_owned(), percent(share)]);
         }
@@ -110,6 +114,11 @@ fn told(kind: Kind) -> &'static str {
 /// A share in per cent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
+}
+
+/// A share in per cent with one digit.
+pub(crate) fn percent_of(share: f64) -> String {
+    format!("{} %", below_all(share))
 }
 
 fn maybe(share: Option<f64>) -> String {

@@ -7,7 +7,7 @@ use mpu_report::Record;
 use mpu_report::figures::{Answers, PriorSensitivity};
 use mpu_report::run_report::{Fact, Part, RunReport};
 
-use super::{facts, parts, thresholds};
+use super::{facts, parts, pool, thresholds, verdict};
 use crate::classifier::Classifier;
 use crate::error::{Result, bail};
 use crate::folder::{ModelCard, RunFolder};
@@ -89,14 +89,45 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
     let pu = measured.pu.as_ref();
     let judged = truth.map(|(scored, _)| scored).or(pu.map(|(s, _)| s));
     let curve = judged.map(|scored| thresholds::curve(&model, scored));
+    let expected = pool::expected(&model)?;
+    let verdict = match &expected {
+        Some(expected) => Some(verdict::verdict(&model, expected, &measured)?),
+        None => None,
+    };
+    let (histograms, precision_recall) = match pu {
+        None => (None, None),
+        Some((scored, _)) => (
+            pool::histograms(&model, scored)?,
+            pool::precision_recall(&model, scored)?,
+        ),
+    };
+    let no_probabilities = "they need probabilities, which are fitted to rows held out of training (data.validation-share is 0)";
+    let no_table = "the run used a benchmark, not your own data";
+    let no_importances = match &model.card().schema {
+        None => no_table,
+        Some(schema) if schema.is_images() => "images have no columns",
+        Some(_) => "an earlier version made the run",
+    };
     Ok(RunReport {
         name: name.into_owned(),
+        verdict,
         facts: facts(&model, record, &measured),
         model: facts::of_model(&model, record),
         warnings: warnings(&model, &measured),
-        measured_on: measured_on(record, &measured),
+        doubts: doubts(&model, &measured),
+        measured_on: match (truth, &record.scores) {
+            (Some((scored, _)), _) => scored.rows.clone(),
+            (None, Some(_)) => on_split("test rows while training", record),
+            (None, None) => String::new(),
+        },
+        estimated_on: pu.map_or_else(String::new, |(scored, _)| on_split(&scored.rows, record)),
         scores: parts::scores(&model, record, &measured),
-        class_scores: parts::class_scores(model.names(), &measured),
+        expected: Part::or_missing(expected, no_table),
+        histograms: Part::or_missing(histograms, no_probabilities),
+        precision_recall: Part::or_missing(precision_recall, no_probabilities),
+        importances: Part::or_missing(pool::importances(&model), no_importances),
+        class_scores: parts::class_scores(&measured),
+        class_estimates: parts::class_estimates(model.names(), &measured),
         curves: parts::curves(&model),
         answers: Part::or_missing(
             truth.map(|(scored, found)| Answers {
@@ -108,18 +139,38 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
             &measured.no_truth,
         ),
         reliability: parts::reliability(model.names(), &measured),
-        thresholds: Part::or_missing(
-            curve.transpose()?.flatten(),
-            "they need probabilities, which are fitted to rows held out of training (data.validation-share is 0)",
-        ),
+        thresholds: Part::or_missing(curve.transpose()?.flatten(), no_probabilities),
         priors: Part::Given(parts::priors(&model)),
         sensitivity: Part::or_missing(
             pu.map(|(_, found)| PriorSensitivity::new(&found.counted, &found.sensitivity)),
             NO_PU,
         ),
-        data_check: parts::data_check(&model)?,
-        config_toml: model.config().to_owned(),
+        data_check: parts::data_check(&model),
+        config_toml: without_folders(model.config()),
     })
+}
+
+/// The name of a file, without the folders it is in.
+pub(crate) fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// A configuration that names files without the folders they are in: a report goes to other people.
+fn without_folders(config: &str) -> String {
+    const FILES: [&str; 5] = ["file", "test", "unlabeled", "positives", "labels"];
+    let shown = |line: &str| {
+        let quoted = line.split_once(" = ");
+        match quoted {
+            Some((key, value)) if FILES.contains(&key) => {
+                let path = value.trim_matches(['"', '\'']);
+                let name = file_name(Path::new(path));
+                format!("{key} = \"{name}\"\n")
+            }
+            _ => format!("{line}\n"),
+        }
+    };
+    config.lines().map(shown).collect()
 }
 
 fn warnings(model: &Classifier, measured: &Measured) -> Vec<String> {
@@ -131,19 +182,26 @@ fn warnings(model: &Classifier, measured: &Measured) -> Vec<String> {
     if card.method.uses_hidden_labels() {
         warnings.push("The method sees labels that a user does not have.".to_owned());
     }
-    warnings.extend(prior_warnings(card));
     for suspect in card.check.iter().flat_map(|check| &check.leakage) {
         warnings.push(format!(
-            "Column {} alone almost separates labelled from unlabelled rows (AUC {:.3}): suspected leakage.",
-            suspect.column, suspect.auc
+            "Column `{}` alone almost tells labelled from unlabelled rows. If it only records how the rows were gathered, \
+             leave it out with `--exclude`.",
+            suspect.column
         ));
     }
-    let doubts = measured.pu.iter().flat_map(|(_, found)| &found.doubts);
     let noticed = measured
         .scored()
         .flat_map(|scored| &scored.noticed.warnings);
-    warnings.extend(doubts.chain(noticed).map(|phrase| sentence(phrase)));
+    warnings.extend(noticed.map(|phrase| sentence(phrase)));
     warnings
+}
+
+/// What is doubtful of priors and estimates.
+fn doubts(model: &Classifier, measured: &Measured) -> Vec<String> {
+    let mut told = prior_warnings(model.card());
+    let doubts = measured.pu.iter().flat_map(|(_, found)| &found.doubts);
+    told.extend(doubts.map(|phrase| sentence(phrase)));
+    told
 }
 
 /// What is to be minded of the priors. A bound that does not hold says the same of every class.
@@ -187,22 +245,6 @@ pub(crate) fn sentence(phrase: &str) -> String {
     let mut letters = phrase.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
-}
-
-fn measured_on(record: &Record, measured: &Measured) -> String {
-    let mut parts = Vec::new();
-    if let Some((scored, _)) = &measured.truth {
-        parts.push(scored.rows.clone());
-    } else if record.scores.is_some() {
-        parts.push("test rows while training".to_owned());
-    }
-    if let Some((scored, _)) = &measured.pu {
-        parts.push(scored.rows.clone());
-    }
-    if parts.is_empty() {
-        return String::new();
-    }
-    on_split(&parts.join("; estimates: "), record)
 }
 
 /// Rows, and the split they are of.

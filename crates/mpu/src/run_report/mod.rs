@@ -3,8 +3,10 @@
 pub(crate) mod facts;
 mod fill;
 mod parts;
+mod pool;
 mod stored;
 mod thresholds;
+mod verdict;
 
 pub use fill::of_folder;
 pub use stored::of_record;

@@ -1,17 +1,19 @@
 //! The parts of a report: scores, curves, calibration, priors, data check.
 
+use mpu_data::table::{ColumnCheck, ColumnType};
 use mpu_eval::pu_metrics::Estimate;
+use mpu_report::Record;
 use mpu_report::figures::{
     CurveKind, PriorClass, PriorEstimates, Reliability, RunCurve, RunCurves,
 };
-use mpu_report::run_report::{Basis, ClassScore, DataCheck, Part, Score, ScoreKind};
-use mpu_report::{Format, Record};
+use mpu_report::run_report::{
+    Basis, CheckedColumn, ClassScore, DataCheck, Fact, Part, Score, ScoreKind,
+};
 use mpu_train::EpochMetrics;
 
-use super::fill::{Measured, NO_PU, sentence};
+use super::facts::grouped;
+use super::fill::{Measured, NO_PU, file_name, sentence};
 use crate::classifier::Classifier;
-use crate::data_check::describe_check;
-use crate::error::Result;
 use crate::judge::ClassFigures;
 use crate::prior_summary::prior_chart;
 
@@ -30,9 +32,9 @@ pub(crate) fn recorded(record: &Record) -> Vec<Score> {
     };
     vec![
         by_truth("accuracy", scores.accuracy),
-        by_truth("macro precision", scores.precision),
-        by_truth("macro recall", scores.recall),
-        by_truth("macro F1", scores.f1),
+        by_truth("precision, mean of the classes", scores.precision),
+        by_truth("recall, mean of the classes", scores.recall),
+        by_truth("F1, mean of the classes", scores.f1),
     ]
 }
 
@@ -45,11 +47,23 @@ pub(crate) fn on_training_rows(accuracy: Option<f64>) -> Option<Score> {
 pub(crate) fn scores(model: &Classifier, record: &Record, measured: &Measured) -> Vec<Score> {
     let mut scores = Vec::new();
     if let Some((_, found)) = &measured.truth {
-        scores.push(by_truth("accuracy", found.accuracy));
-        scores.push(by_truth("macro precision", found.macro_precision));
-        scores.push(by_truth("macro recall", found.macro_recall));
-        scores.push(by_truth("macro F1", found.macro_f1));
-        scores.extend(found.macro_auc.map(|auc| by_truth("macro AUC", auc)));
+        let right = (found.accuracy * found.n_rows as f64).round() as u64;
+        let ends = Estimate::of_share(right, found.n_rows);
+        scores.push(Score {
+            interval: Some((ends.low, ends.high)),
+            ..by_truth("accuracy", found.accuracy)
+        });
+        scores.push(by_truth(
+            "precision, mean of the classes",
+            found.macro_precision,
+        ));
+        scores.push(by_truth("recall, mean of the classes", found.macro_recall));
+        scores.push(by_truth("F1, mean of the classes", found.macro_f1));
+        scores.extend(
+            found
+                .macro_auc
+                .map(|auc| by_truth("AUC, mean of the classes", auc)),
+        );
         if let Some(reliability) = &found.reliability {
             let error = reliability.top_error;
             let name = "calibration error of the answer";
@@ -68,13 +82,19 @@ pub(crate) fn scores(model: &Classifier, record: &Record, measured: &Measured) -
             |name: &str, found: Option<Estimate>| found.map(|e| Score::estimated(name, e));
         let mean = found.judgement.mean.as_ref();
         scores.extend(estimated("accuracy", found.judgement.accuracy));
-        scores.extend(estimated("macro precision", mean.map(|m| m.precision)));
-        scores.extend(estimated("macro recall", mean.map(|m| m.recall)));
-        scores.extend(estimated("macro F1", mean.map(|m| m.f1)));
+        scores.extend(estimated(
+            "precision, mean of the classes",
+            mean.map(|m| m.precision),
+        ));
+        scores.extend(estimated(
+            "recall, mean of the classes",
+            mean.map(|m| m.recall),
+        ));
+        scores.extend(estimated("F1, mean of the classes", mean.map(|m| m.f1)));
         scores.extend(
             found
                 .macro_auc
-                .map(|auc| share("macro AUC", Basis::PuRows, auc)),
+                .map(|auc| share("AUC, mean of the classes", Basis::PuRows, auc)),
         );
         let number = |name: &str, value| Score::new(name, ScoreKind::Number, Basis::PuRows, value);
         let risk = &found.risk;
@@ -91,17 +111,23 @@ pub(crate) fn scores(model: &Classifier, record: &Record, measured: &Measured) -
     scores
 }
 
-pub(crate) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<ClassScore>> {
-    if let Some((_, found)) = &measured.truth {
-        let score = |class: &ClassFigures| ClassScore {
-            class: class.class.clone(),
-            precision: Some(class.precision),
-            recall: Some(class.recall),
-            f1: Some(class.f1),
-            rows: Some(class.rows),
-        };
-        return Part::Given(found.classes.iter().map(score).collect());
-    }
+pub(crate) fn class_scores(measured: &Measured) -> Part<Vec<ClassScore>> {
+    let Some((_, found)) = &measured.truth else {
+        return Part::missing(&measured.no_truth);
+    };
+    let score = |class: &ClassFigures| ClassScore {
+        class: class.class.clone(),
+        precision: Some(class.precision),
+        precision_interval: None,
+        recall: Some(class.recall),
+        recall_interval: None,
+        f1: Some(class.f1),
+        rows: Some(class.rows),
+    };
+    Part::Given(found.classes.iter().map(score).collect())
+}
+
+pub(crate) fn class_estimates(names: &[String], measured: &Measured) -> Part<Vec<ClassScore>> {
     let Some((_, found)) = &measured.pu else {
         return Part::missing(NO_PU);
     };
@@ -109,6 +135,9 @@ pub(crate) fn class_scores(names: &[String], measured: &Measured) -> Part<Vec<Cl
 }
 
 pub(crate) fn curves(model: &Classifier) -> Part<RunCurves> {
+    if model.weights().is_none() {
+        return Part::missing("the model has no network");
+    }
     let history = model.history();
     if history.is_empty() {
         return Part::missing("the run's folder has no metrics.csv");
@@ -181,22 +210,37 @@ pub(crate) fn priors(model: &Classifier) -> PriorEstimates {
     chart
 }
 
-pub(crate) fn data_check(model: &Classifier) -> Result<Part<DataCheck>> {
+pub(crate) fn data_check(model: &Classifier) -> Part<DataCheck> {
     let Some(check) = &model.card().check else {
-        return Ok(Part::missing("the run used a benchmark, not your own data"));
+        return Part::missing("the run used a benchmark, not your own data");
     };
-    let text = describe_check(check, None, Format::Table)?;
-    // What is warned of is told as findings.
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.starts_with("warning: "))
-        .collect();
-    Ok(Part::Given(DataCheck {
-        findings: check
-            .warnings
-            .iter()
-            .map(|w| sentence(&w.to_string()))
-            .collect(),
-        text: lines.join("\n") + "\n",
-    }))
+    let files: Vec<String> = check.files.iter().map(|file| file_name(file)).collect();
+    let mut facts = vec![
+        Fact::new("files", files.join(", ")),
+        Fact::new("rows", grouped(check.rows as usize)),
+        Fact::new("unlabelled rows", grouped(check.unlabeled as usize)),
+    ];
+    let left_out = (!check.excluded.is_empty()).then(|| check.excluded.join(", "));
+    for (name, value) in [
+        ("label column", &check.label_column),
+        ("id column", &check.id_column),
+        ("columns left out", &left_out),
+    ] {
+        facts.extend(value.iter().map(|value| Fact::new(name, value)));
+    }
+    let column = |column: &ColumnCheck| CheckedColumn {
+        column: column.name.clone(),
+        kind: match column.kind {
+            _ if column.constant => "one value only".to_owned(),
+            ColumnType::Numeric => "number".to_owned(),
+            ColumnType::Categorical(n) => format!("{n} categories"),
+        },
+        missing: column.missing,
+    };
+    let findings = check.warnings.iter();
+    Part::Given(DataCheck {
+        findings: findings.map(|w| sentence(&w.to_string())).collect(),
+        facts,
+        columns: check.columns.iter().map(column).collect(),
+    })
 }

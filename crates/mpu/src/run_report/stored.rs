@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{facts, fill, parts};
 use crate::config::RunConfig;
+use crate::costs::UNKNOWN;
 use crate::prepared::NEGATIVE;
 
 /// Why parts that need scores of rows are not there.
@@ -22,13 +23,16 @@ const NO_HEAT: &str = "the record does not keep answers by class";
 pub fn of_record(record: &Record) -> RunReport {
     let config = serde_json::from_value::<RunConfig>(record.config.clone()).ok();
     let k = record.key.classes;
-    let names = config.as_ref().map_or_else(
+    let mut names: Vec<String> = config.as_ref().map_or_else(
         || {
             let observed = (1..k).map(|class| format!("class {class}"));
             observed.chain([NEGATIVE.to_owned()]).collect()
         },
         RunConfig::class_names,
     );
+    if let Some(last) = names.last_mut().filter(|name| *name == NEGATIVE) {
+        UNKNOWN.clone_into(last);
+    }
     let dataset = &record.key.dataset;
     let rows = match &record.heat {
         Some(heat) => {
@@ -59,6 +63,14 @@ pub fn of_record(record: &Record) -> RunReport {
         },
         scores: scores(record),
         class_scores: Part::or_missing(class_scores(record, &names), NO_HEAT),
+        class_estimates: Part::missing(NO_ROWS),
+        expected: Part::missing(NO_ROWS),
+        histograms: Part::missing(NO_ROWS),
+        precision_recall: Part::missing(NO_ROWS),
+        importances: Part::missing(NO_ROWS),
+        verdict: None,
+        doubts: Vec::new(),
+        estimated_on: String::new(),
         curves: curves(record),
         answers: Part::or_missing(
             record.heat.as_ref().map(|heat| Answers {
@@ -111,7 +123,7 @@ fn scores(record: &Record) -> Vec<Score> {
                 found.shifted_accuracy,
             ),
             (
-                "macro F1, class proportions estimated anew",
+                "F1, mean of the classes, class proportions estimated anew",
                 ScoreKind::Share,
                 found.shifted_f1,
             ),
@@ -141,7 +153,9 @@ fn class_scores(record: &Record, names: &[String]) -> Option<Vec<ClassScore>> {
         ClassScore {
             class: name.clone(),
             precision: Some(rates.precision),
+            precision_interval: None,
             recall: Some(rates.recall),
+            recall_interval: None,
             f1: Some(rates.f1),
             rows: Some(row.iter().sum()),
         }
