@@ -1,8 +1,9 @@
-//! Progress on standard error, drawn only where a person looks.
+//! Progress on standard error: a bar where a person looks, a plain line now and then where it goes to a file.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mpu_data::source::progress::Progress;
@@ -26,20 +27,124 @@ pub(crate) fn interrupts() -> anyhow::Result<&'static AtomicBool> {
     Ok(&INTERRUPTED)
 }
 
-/// A bar of steps with a message, a rate and the time left.
-pub(crate) fn bar(length: u64, unit: &str) -> ProgressBar {
-    let bar = ProgressBar::new(length);
-    let template =
-        format!("{{bar:30}} {{pos}}/{{len}} {unit}  {{msg}}  {{elapsed}} elapsed, {{eta}} to go");
-    if let Ok(style) = ProgressStyle::with_template(&template) {
-        bar.set_style(style);
+/// How long it is quiet between two plain lines.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Progress of long work. On a terminal it is a bar; else it is a line every ten seconds, none if the work is done
+/// before, and none with `--quiet`.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    unit: String,
+}
+
+impl Bar {
+    /// So many steps, with a message, a rate and the time left.
+    pub(crate) fn new(length: u64, unit: &str) -> Self {
+        let template = format!(
+            "{{bar:30}} {{pos}}/{{len}} {unit}  {{msg}}  {{elapsed}} elapsed, {{eta}} to go"
+        );
+        Self::styled(ProgressBar::new(length), unit, &template)
     }
-    bar
+
+    /// Rows so far; how many there will be is not known at first.
+    pub(crate) fn of_rows() -> Self {
+        let template = "{spinner} {msg}: {human_pos} rows  {per_sec}  {elapsed}";
+        Self::styled(ProgressBar::no_length(), "rows", template)
+    }
+
+    /// Nothing is shown.
+    pub(crate) fn hidden() -> Self {
+        Self {
+            bar: ProgressBar::hidden(),
+            unit: String::new(),
+        }
+    }
+
+    fn styled(bar: ProgressBar, unit: &str, template: &str) -> Self {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        let unit = unit.to_owned();
+        Self { bar, unit }
+    }
+
+    /// Goes on by some steps.
+    pub(crate) fn inc(&self, steps: u64) {
+        self.bar.inc(steps);
+        self.say();
+    }
+
+    /// Goes to a step.
+    pub(crate) fn set_position(&self, step: u64) {
+        self.bar.set_position(step);
+    }
+
+    /// How many steps there are, once it is known.
+    pub(crate) fn set_length(&self, steps: u64) {
+        self.bar.set_length(steps);
+    }
+
+    /// What is being done.
+    pub(crate) fn set_message(&self, message: impl Into<Cow<'static, str>>) {
+        self.bar.set_message(message);
+    }
+
+    /// Says something else in the meantime.
+    pub(crate) fn suspend<T>(&self, say: impl FnOnce() -> T) -> T {
+        self.bar.suspend(say)
+    }
+
+    /// The work is done.
+    pub(crate) fn finish_and_clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Writes a plain line if nobody sees the bar and none was written for a while.
+    fn say(&self) {
+        /// When the work began and when the last line was written; for all bars together.
+        static SAID: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
+        if self.unit.is_empty() || !self.bar.is_hidden() {
+            return;
+        }
+        let Ok(mut said) = SAID.lock() else { return };
+        let now = Instant::now();
+        let (began, last) = said.get_or_insert((now, now));
+        if now.duration_since(*last) < PAUSE {
+            return;
+        }
+        *last = now;
+        let seconds = now.duration_since(*began).as_secs();
+        // `--quiet` hides it, as it hides warnings.
+        if tracing::enabled!(tracing::Level::WARN) {
+            eprintln!("{}, {seconds} s so far", self.line());
+        }
+    }
+
+    /// How far it is, in words.
+    fn line(&self) -> String {
+        let (at, message) = (self.bar.position(), self.bar.message());
+        let far = match self.bar.length() {
+            Some(all) if all > 0 => {
+                let percent = 100 * at.min(all) / all;
+                format!("{at} of {all} {} ({percent} %)", self.unit)
+            }
+            _ => format!("{at} {}", self.unit),
+        };
+        match message.as_str() {
+            "" => far,
+            message => format!("{message}: {far}"),
+        }
+    }
+}
+
+/// A bar of steps with a message, a rate and the time left.
+pub(crate) fn bar(length: u64, unit: &str) -> Bar {
+    Bar::new(length, unit)
 }
 
 /// Draws the bar of the detectors behind estimated priors, and hears Ctrl-C.
 pub(crate) struct Detectors {
-    bar: Option<ProgressBar>,
+    bar: Option<Bar>,
     interrupted: &'static AtomicBool,
 }
 
@@ -127,5 +232,23 @@ impl Progress for Downloads {
 
     fn finished(&self, _: &str) {
         self.with(ProgressBar::finish_and_clear);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_lines_say_how_far_it_is() {
+        let bar = Bar::new(200, "steps");
+        bar.set_position(50);
+        assert_eq!(bar.line(), "50 of 200 steps (25 %)");
+        bar.set_message("epoch 3");
+        assert_eq!(bar.line(), "epoch 3: 50 of 200 steps (25 %)");
+        let rows = Bar::of_rows();
+        rows.set_message("scoring");
+        rows.inc(1200);
+        assert_eq!(rows.line(), "scoring: 1200 rows");
     }
 }

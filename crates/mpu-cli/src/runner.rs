@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use indicatif::ProgressBar;
 use mpu_data::dataset::TrainTest;
 use mpu_data::source::resolve::Locations;
 use mpu_report::Record;
 use mpu_report::store::{Failure, Store};
 use mpu_train::{Control, Event, Observer, State};
 
-use crate::console::{Downloads, bar};
+use crate::console::{Bar, Downloads, bar};
 use crate::plan::Planned;
 use mpu::models::Threads;
 use mpu::{Prepared, RunConfig, Trained};
@@ -97,7 +96,7 @@ impl Engine<'_> {
 
 /// The bar, with the time left from what the runs so far took.
 struct Progress {
-    bar: ProgressBar,
+    bar: Bar,
     started: Instant,
     done: Mutex<f64>,
     total: f64,

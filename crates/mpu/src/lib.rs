@@ -97,7 +97,7 @@ pub use params::ClassifierParams;
 pub use predictions::{Decided, Place, Predictions, Rule};
 pub use prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher, dataset};
 pub use prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
-pub use prior_summary::{prior_chart, prior_interval, prior_sentence, prior_warnings};
+pub use prior_summary::{prior_calls, prior_chart, prior_interval, prior_sentence, prior_warnings};
 pub use rows::{MIN_STEPS, TableConfig, TableData, TablePriors, TableRows, TableScenario};
 pub use target_sample::{TargetEstimate, TargetSample};
 

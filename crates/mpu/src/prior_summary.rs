@@ -15,9 +15,21 @@ pub fn prior_sentence(report: &PriorReport, names: &[String]) -> String {
         each.map(|(class, name)| format!("{name} {:.3} {}", class.estimate, prior_interval(class)));
     let kind: EstimatorKind = report.estimator;
     format!(
-        "estimated priors ({kind}): {}",
+        "estimated priors, the share of each class in the pool with its 95 % interval ({kind}): {}",
         each.collect::<Vec<_>>().join(", ")
     )
+}
+
+/// What somebody who trains with estimates should act on. That a bound does not hold, or that rows are few, is told
+/// where estimates or the data are looked at.
+pub fn prior_calls(report: &PriorReport, classes: &[String]) -> Vec<String> {
+    let mut report = report.clone();
+    for class in &mut report.classes {
+        let minor =
+            |note: &Note| matches!(note, Note::LowerAboveUpper { .. } | Note::FewRows { .. });
+        class.notes.retain(|note| !minor(note));
+    }
+    prior_warnings(&[report], classes)
 }
 
 /// What a reader of estimates must know, each thing once.

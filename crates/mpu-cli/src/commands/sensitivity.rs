@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use indicatif::ProgressBar;
 use mpu_data::{MpuLabel, Priors, Seed};
 use mpu_eval::PuJudgement;
 use mpu_prior::bootstrap::Keep as KeepReplicates;
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::priors::{Sensitivity, Wrong};
 use crate::commands::Answer;
-use crate::console::{Detectors, Downloads, bar};
+use crate::console::{Bar, Detectors, Downloads, bar};
 use crate::misspecification::{Measured, study};
 use mpu::Prepared;
 use mpu::files;
@@ -263,7 +262,7 @@ where
         Ok(Answer::good(text))
     }
 
-    fn bar(&self, settings: usize) -> ProgressBar {
+    fn bar(&self, settings: usize) -> Bar {
         bar(self.args.seeds * settings as u64, "runs")
     }
 
@@ -275,7 +274,7 @@ where
     }
 
     /// A run for every seed with these priors, side by side.
-    fn scores(&self, told: &Priors, bar: &ProgressBar) -> anyhow::Result<Vec<Scored>> {
+    fn scores(&self, told: &Priors, bar: &Bar) -> anyhow::Result<Vec<Scored>> {
         let one = |seed: u64| -> anyhow::Result<Scored> {
             let scored = self.score(told, self.config.seed + seed)?;
             bar.inc(1);

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
-use indicatif::ProgressBar;
 use mpu::models::Threads;
 use mpu::{NamedCosts, Prepared, RunConfig, RunFolder, TableRows, Trained, files};
 use mpu_report::tensorboard::EventWriter;
@@ -15,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::args;
 use crate::commands::Answer;
-use crate::console::{Detectors, Downloads, bar, interrupts};
+use crate::console::{Bar, Detectors, Downloads, bar, interrupts};
 
 /// A run that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +42,11 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
         if args.data.is_some() || mpu::is_about_a_table(file)? {
             let mut rows = TableRows::read(file, &overrides)?;
             for warning in &rows.table.check.warnings {
-                tracing::warn!("{warning}");
+                if warning.needs_a_look() {
+                    tracing::warn!("{warning}");
+                } else if tracing::enabled!(tracing::Level::WARN) {
+                    eprintln!("{warning}");
+                }
             }
             let names = rows.class_names();
             read_costs(args, &mut rows.config, &names)?;
@@ -54,9 +57,7 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
                 if tracing::enabled!(tracing::Level::WARN) {
                     eprintln!("{told}");
                 }
-                for warning in
-                    mpu::prior_warnings(std::slice::from_ref(report), &rows.table.class_names)
-                {
+                for warning in mpu::prior_calls(report, &rows.table.class_names) {
                     tracing::warn!("{warning}");
                 }
             }
@@ -145,7 +146,8 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
             format => {
                 let table = match (&model.card().schema, model.reported()) {
                     (None, Some(reported)) => table(record, reported),
-                    _ => mpu::judge::summary(&model)?,
+                    // Test rows are found from the folder.
+                    _ => mpu::judge::summary(&mpu::Classifier::load(self.folder.path())?)?,
                 };
                 let text = mpu_report::render(format, &table, record)?;
                 let marked = record.data_mark.as_ref();
@@ -161,7 +163,7 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         let folder = self.folder_of(lr)?;
         let mut watch = Watch {
             folder: &folder,
-            bar: ProgressBar::hidden(),
+            bar: Bar::hidden(),
             tensorboard: None,
             interrupted: self.interrupted,
         };
@@ -250,7 +252,7 @@ fn table(record: &Record, last: &EpochMetrics) -> Table {
 /// Draws the bar, writes checkpoints and event files, and hears Ctrl-C.
 struct Watch<'a> {
     folder: &'a RunFolder,
-    bar: ProgressBar,
+    bar: Bar,
     tensorboard: Option<EventWriter>,
     interrupted: &'a AtomicBool,
 }

@@ -79,6 +79,20 @@ pub enum Warning {
     Leakage(Leakage),
 }
 
+impl Warning {
+    /// Whether somebody should look at the data before using them. The others only say what is done.
+    pub fn needs_a_look(&self) -> bool {
+        !matches!(
+            self,
+            Self::Constant { .. }
+                | Self::Missing { .. }
+                | Self::Mixed { .. }
+                | Self::Duplicates { .. }
+                | Self::SkippedFiles { .. }
+        )
+    }
+}
+
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
