@@ -158,11 +158,28 @@ fn parquet_rows(path: &Path) -> Vec<Row> {
     use parquet::record::Field;
 
     let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    // What moved an answer, as the CSV has it.
+    let reason = |field: &Field| {
+        let Field::Group(group) = field else {
+            panic!("{field:?}")
+        };
+        let fields: Vec<&Field> = group.get_column_iter().map(|(_, field)| field).collect();
+        match fields.as_slice() {
+            [Field::Str(column), Field::Str(value), Field::Float(effect)] => {
+                format!("{column} = {value} ({effect:+.1})")
+            }
+            other => panic!("{other:?}"),
+        }
+    };
     let cell = |field: &Field| match field {
         Field::Null => String::new(),
         Field::Str(text) => text.clone(),
         Field::Float(number) => format!("{number:?}"),
         Field::Long(number) => number.to_string(),
+        Field::ListInternal(list) => {
+            let reasons: Vec<String> = list.elements().iter().map(reason).collect();
+            reasons.join(", ")
+        }
         other => panic!("{other:?}"),
     };
     let rows = reader.get_row_iter(None).unwrap();

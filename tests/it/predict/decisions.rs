@@ -209,3 +209,53 @@ fn probabilities_follow_the_shares_of_the_rows_to_score() {
     assert_eq!(summary["estimate"]["moved"], false, "{summary}");
     assert_eq!(work.rows("same.csv"), work.rows("population.csv"));
 }
+
+/// What moved each answer is the same in every format, whatever the threads, and costs only the rows that are written.
+#[test]
+fn answers_are_explained_by_columns() {
+    let work = Work::new(40);
+    let plain = work.scored("plain.csv", "");
+    let rows = work.scored("because.csv", "--explain --threads 1");
+    assert_eq!(rows.len(), plain.len());
+    for (row, plain) in rows.iter().zip(&plain) {
+        let because = &row["because"];
+        assert_eq!(because.matches(" = ").count(), 3, "{because}");
+        let mut without = row.clone();
+        without.remove("because");
+        assert_eq!(&without, plain);
+        if because.contains("missing") {
+            continue;
+        }
+        // Dents are heavy and scratches are long.
+        let first = match row["answer"].as_str() {
+            "dent" => "weight = ",
+            "scratch" => "length = ",
+            _ => continue,
+        };
+        assert!(because.starts_with(first), "{because}");
+    }
+    work.scored("two.csv", "--explain 3 --threads 2");
+    assert_eq!(work.folder.read("two.csv"), work.folder.read("because.csv"));
+    work.summary("new.csv", "because.jsonl", "--explain 1");
+    let lines = work.folder.read("because.jsonl");
+    for (line, row) in lines.lines().zip(&rows) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let because = line["because"].as_array().unwrap();
+        assert_eq!(because.len(), 1);
+        let column = because[0]["column"].as_str().unwrap();
+        assert!(row["because"].starts_with(column), "{row:?}");
+        assert!(because[0]["effect"].is_number());
+    }
+    #[cfg(feature = "parquet")]
+    {
+        work.summary("new.csv", "because.parquet", "--explain");
+        let path = work.folder.path("because.parquet");
+        assert_eq!(parquet_rows(&path), rows);
+    }
+    let queued = work.scored("queue.csv", "--explain --top 2");
+    assert_eq!(queued.len(), 4);
+    for row in &queued {
+        let same = rows.iter().find(|other| other["id"] == row["id"]).unwrap();
+        assert_eq!(row["because"], same["because"]);
+    }
+}

@@ -57,6 +57,14 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<NonZeroUsize>,
 
+    /// Say which columns moved each answer: the N with the largest effect, 3 if N is not given.
+    ///
+    /// A column `because` is added. The row's value in a column is replaced by those of up to 64 training rows; the effect
+    /// is how much higher its own value makes the log odds of the answer, on average. Each row is scored as often as there
+    /// are columns times training rows, so this takes much longer; with --top only the rows of the queues are explained.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3")]
+    pub(crate) explain: Option<NonZeroUsize>,
+
     /// Threads; all cores if not given. The result does not depend on it.
     #[arg(long)]
     pub(crate) threads: Option<usize>,

@@ -1,5 +1,6 @@
 //! `mpu-cli predict`: rows scored with a trained model, in memory that does not grow with them.
 
+mod because;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -13,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressStyle};
 use mpu::{Classifier, Place, Predictions, Rule};
 use mpu_eval::Decision;
 use rayon::prelude::*;
@@ -21,8 +21,9 @@ use rayon::prelude::*;
 use crate::args::predict::{OutputFormat, Predict};
 use crate::commands::Answer;
 use crate::commands::decision::Asked;
-use crate::console::{Interrupted, interrupts};
+use crate::console::{Bar, Interrupted, interrupts};
 
+use because::{Reason, reasons};
 use output::{Columns, Destination, KeyKind, Keys, Lines};
 use queue::Queues;
 use rows::{Block, Blocks};
@@ -47,7 +48,18 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
     };
     Destination::check(&args.out, args.force)?;
     let model = Classifier::load(&args.model)?;
-    model.schema()?;
+    let schema = model.schema()?;
+    if args.explain.is_some() {
+        anyhow::ensure!(
+            !schema.is_images(),
+            "--explain says which columns moved an answer, and images have no columns\nhint: leave out --explain"
+        );
+        anyhow::ensure!(
+            model.background().is_some(),
+            "{} kept no training rows to compare with, because an earlier version made it\nhint: train again, or leave out --explain",
+            model.title()
+        );
+    }
     if model.card().calibration.is_none() {
         tracing::warn!(
             "{} was trained without held-out rows: probabilities are the softmax of its scores and not calibrated",
@@ -57,7 +69,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
     let asked = Asked::new(&args.decision, &model)?;
     // Begun before the work, so that a folder that cannot be written to is told at once.
     let destination = Destination::open(&args.out, args.force)?;
-    let bar = bar();
+    let bar = Bar::of_rows();
     let decided = asked.decide(&model, || target::estimate(args, &model, interrupted, &bar))?;
     if let Some(estimate) = &decided.estimate {
         bar.set_length(estimate.rows);
@@ -126,7 +138,7 @@ struct Job<'a> {
     model: &'a Classifier,
     rule: Rule,
     interrupted: &'a AtomicBool,
-    bar: &'a ProgressBar,
+    bar: &'a Bar,
 }
 
 /// What a pass leaves behind.
@@ -148,7 +160,7 @@ impl Job<'_> {
         } else {
             KeyKind::Numbers
         };
-        let columns = Columns::new(model, keys, args.top.is_some())?;
+        let columns = Columns::new(model, keys, args)?;
         let mut sink = Sink::begin(columns, format, destination)?;
         let mut queues = args
             .top
@@ -168,12 +180,14 @@ impl Job<'_> {
         }
         if let Some(queues) = queues {
             let queued = queues.into_queued();
+            let because = self.because(&queued.values, &queued.scored)?;
             let lines = Lines {
                 keys: match keys {
                     KeyKind::Ids => Keys::Ids(&queued.ids),
                     KeyKind::Numbers => Keys::Numbers(&queued.numbers),
                 },
                 queue: Some(&queued.places),
+                because: because.as_deref(),
                 scored: &queued.scored,
             };
             let rendered = sink.render(&lines)?;
@@ -184,6 +198,20 @@ impl Job<'_> {
         sink.finish(&args.out)?;
         done.noticed = blocks.report();
         Ok(done)
+    }
+
+    /// What moved the answers to rows, if that is asked for.
+    fn because(
+        &self,
+        values: &[f32],
+        scored: &Predictions,
+    ) -> anyhow::Result<Option<Vec<Vec<Reason>>>> {
+        let Some(most) = self.args.explain else {
+            return Ok(None);
+        };
+        let answers = &scored.answers;
+        let found = reasons(self.model, &self.rule, values, answers, most.get())?;
+        Ok(Some(found))
     }
 
     /// Scores a block part by part, on all threads, and hands the parts on in order.
@@ -197,7 +225,7 @@ impl Job<'_> {
         let parts = Part::of(block, self.model.part_rows(), self.model.schema()?.width());
         let is_queued = queues.is_some();
         let sink_ref = &*sink;
-        let scored: Vec<anyhow::Result<(Predictions, Vec<u8>)>> = parts
+        let scored: Vec<anyhow::Result<ScoredPart>> = parts
             .par_iter()
             .map(|part| {
                 let place = Place {
@@ -205,21 +233,34 @@ impl Job<'_> {
                     number: &|row| part.numbers[row],
                 };
                 let scored = self.model.predict_part(&self.rule, part.values, &place)?;
-                let rendered = if is_queued {
-                    Vec::new()
-                } else {
-                    sink_ref.render(&part.lines(&scored))?
-                };
-                Ok((scored, rendered))
+                if is_queued {
+                    return Ok(ScoredPart {
+                        scored,
+                        ..ScoredPart::default()
+                    });
+                }
+                stopped(self.interrupted)?;
+                let because = self.because(part.values, &scored)?;
+                let rendered = sink_ref.render(&part.lines(&scored, because.as_deref()))?;
+                Ok(ScoredPart {
+                    scored,
+                    because,
+                    rendered,
+                })
             })
             .collect();
         for (part, result) in parts.iter().zip(scored) {
-            let (scored, rendered) = result?;
+            let ScoredPart {
+                scored,
+                because,
+                rendered,
+            } = result?;
             done.tally.add(&scored);
             done.outside_rows += scored.outside.iter().flatten().count() as u64;
-            let lines = part.lines(&scored);
+            let lines = part.lines(&scored, because.as_deref());
             if let Some(queues) = &mut queues {
-                queues.add(lines.keys, part.numbers[0], &scored);
+                let values = self.args.explain.map(|_| part.values);
+                queues.add(lines.keys, part.numbers[0], &scored, values);
             } else {
                 sink.write(&lines, &rendered, &self.args.out)?;
                 done.written += scored.answers.len() as u64;
@@ -227,6 +268,14 @@ impl Job<'_> {
         }
         Ok(())
     }
+}
+
+/// What became of a part.
+#[derive(Default)]
+struct ScoredPart {
+    scored: Predictions,
+    because: Option<Vec<Vec<Reason>>>,
+    rendered: Vec<u8>,
 }
 
 /// Rows of a block that one thread works on.
@@ -251,13 +300,18 @@ impl<'a> Part<'a> {
         (0..block.n_rows).step_by(part_rows).map(part).collect()
     }
 
-    fn lines<'l>(&'l self, scored: &'l Predictions) -> Lines<'l> {
+    fn lines<'l>(
+        &'l self,
+        scored: &'l Predictions,
+        because: Option<&'l [Vec<Reason>]>,
+    ) -> Lines<'l> {
         Lines {
             keys: match self.ids {
                 Some(ids) => Keys::Ids(ids),
                 None => Keys::Numbers(&self.numbers),
             },
             queue: None,
+            because,
             scored,
         }
     }
@@ -286,15 +340,4 @@ fn stopped(interrupted: &AtomicBool) -> anyhow::Result<()> {
 
 fn no_rows(args: &Predict) -> String {
     format!("{}: there are no rows to score", args.data.display())
-}
-
-/// Rows so far; how many there will be is not known at first.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::no_length();
-    if let Ok(style) =
-        ProgressStyle::with_template("{spinner} {msg}: {human_pos} rows  {per_sec}  {elapsed}")
-    {
-        bar.set_style(style);
-    }
-    bar
 }

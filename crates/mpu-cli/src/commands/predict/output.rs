@@ -8,6 +8,9 @@ use anyhow::Context as _;
 
 use mpu::{Classifier, Predictions};
 
+use super::because::Reason;
+use crate::args::predict::Predict;
+
 /// What stands in the first column: what a row is known by.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Keys<'a> {
@@ -23,6 +26,8 @@ pub(super) struct Lines<'a> {
     pub(super) keys: Keys<'a>,
     /// The class and the rank of each row, in a queue to review.
     pub(super) queue: Option<&'a [(usize, usize)]>,
+    /// What moved the answer to each row, if that is asked for.
+    pub(super) because: Option<&'a [Vec<Reason>]>,
     pub(super) scored: &'a Predictions,
 }
 
@@ -37,6 +42,8 @@ pub(super) struct Columns {
     pub(super) keys: KeyKind,
     /// Whether there are `queue` and `rank`.
     pub(super) queue: bool,
+    /// Whether there is `because`.
+    pub(super) because: bool,
     /// The classes, the unknown one last.
     pub(super) classes: Vec<String>,
     /// Names of features, for `outside`.
@@ -51,7 +58,7 @@ pub(super) enum KeyKind {
 }
 
 impl Columns {
-    pub(super) fn new(model: &Classifier, keys: KeyKind, queue: bool) -> mpu::Result<Self> {
+    pub(super) fn new(model: &Classifier, keys: KeyKind, args: &Predict) -> mpu::Result<Self> {
         let wanted = match (keys, model.schema()?.id_column()) {
             (KeyKind::Numbers, _) => "row",
             (KeyKind::Ids, Some(id)) => id,
@@ -60,7 +67,8 @@ impl Columns {
         let mut columns = Self {
             key: String::new(),
             keys,
-            queue,
+            queue: args.top.is_some(),
+            because: args.explain.is_some(),
             classes: model.names().to_vec(),
             features: model.schema()?.feature_names(),
         };
@@ -83,6 +91,7 @@ impl Columns {
         names.extend(self.classes.iter().map(|class| named("score", class)));
         names.extend(self.classes.iter().map(|class| named("probability", class)));
         names.extend(["margin".to_owned(), "outside".to_owned()]);
+        names.extend(self.because.then(|| "because".to_owned()));
         names
     }
 
@@ -115,6 +124,10 @@ impl Columns {
             }
             writer
                 .write_field(scored.outside[row].map_or("", |feature| &self.features[feature]))?;
+            if let Some(because) = lines.because {
+                let reasons: Vec<String> = because[row].iter().map(Reason::to_string).collect();
+                writer.write_field(reasons.join(", "))?;
+            }
             writer.write_record(None::<&[u8]>)?;
         }
         Ok(writer.into_inner()?)
@@ -161,6 +174,10 @@ impl Columns {
             key(&mut out);
             let outside = scored.outside[row].map(|feature| &self.features[feature]);
             serde_json::to_writer(&mut out, &outside)?;
+            if let Some(because) = lines.because {
+                key(&mut out);
+                serde_json::to_writer(&mut out, &because[row])?;
+            }
             out.extend_from_slice(b"}\n");
         }
         Ok(out)

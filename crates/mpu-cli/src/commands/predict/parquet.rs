@@ -32,11 +32,25 @@ struct Group {
     figures: Vec<Vec<f32>>,
     outside: Vec<ByteArray>,
     is_outside: Vec<i16>,
+    because: Because,
+}
+
+/// What moved answers: a list of groups to each row.
+#[derive(Default)]
+struct Because {
+    columns: Vec<ByteArray>,
+    values: Vec<ByteArray>,
+    effects: Vec<f32>,
+    /// 0 where the list of a row begins, 1 where it goes on.
+    repeats: Vec<i16>,
 }
 
 impl ParquetRows {
     pub(super) fn begin(columns: &Columns, destination: Destination) -> anyhow::Result<Self> {
         let fields = columns.names().into_iter().enumerate().map(|(at, name)| {
+            if columns.because && name == "because" {
+                return reasons();
+            }
             let kind = match name.as_str() {
                 _ if at == 0 && columns.keys == KeyKind::Numbers => Physical::INT64,
                 _ if at == 0 => Physical::BYTE_ARRAY,
@@ -100,42 +114,89 @@ impl ParquetRows {
             if let Some(feature) = scored.outside[row] {
                 group.outside.push(text(&columns.features[feature]));
             }
+            for (at, reason) in lines
+                .because
+                .iter()
+                .flat_map(|all| all[row].iter())
+                .enumerate()
+            {
+                let because = &mut group.because;
+                because.columns.push(text(&reason.column));
+                because.values.push(text(&reason.value.to_string()));
+                because.effects.push(reason.effect);
+                because.repeats.push(i16::from(at > 0));
+            }
             group.n_rows += 1;
             if group.n_rows == GROUP_ROWS {
-                self.write_group(columns.queue)?;
+                self.write_group(columns)?;
             }
         }
         Ok(())
     }
 
-    fn write_group(&mut self, queue: bool) -> anyhow::Result<()> {
+    fn write_group(&mut self, columns: &Columns) -> anyhow::Result<()> {
         let group = std::mem::take(&mut self.group);
         let mut rows = self.writer.next_row_group()?;
         if group.ids.is_empty() {
-            column::<Int64Type>(&mut rows, &group.numbers, None)?;
+            column::<Int64Type>(&mut rows, &group.numbers, None, None)?;
         } else {
-            column::<ByteArrayType>(&mut rows, &group.ids, None)?;
+            column::<ByteArrayType>(&mut rows, &group.ids, None, None)?;
         }
-        if queue {
-            column::<ByteArrayType>(&mut rows, &group.queues, None)?;
-            column::<Int64Type>(&mut rows, &group.ranks, None)?;
+        if columns.queue {
+            column::<ByteArrayType>(&mut rows, &group.queues, None, None)?;
+            column::<Int64Type>(&mut rows, &group.ranks, None, None)?;
         }
-        column::<ByteArrayType>(&mut rows, &group.answers, None)?;
+        column::<ByteArrayType>(&mut rows, &group.answers, None, None)?;
         for figures in &group.figures {
-            column::<FloatType>(&mut rows, figures, None)?;
+            column::<FloatType>(&mut rows, figures, None, None)?;
         }
-        column::<ByteArrayType>(&mut rows, &group.outside, Some(&group.is_outside))?;
+        column::<ByteArrayType>(&mut rows, &group.outside, Some(&group.is_outside), None)?;
+        if columns.because {
+            let because = &group.because;
+            let (there, repeats) = (vec![1; because.repeats.len()], Some(&because.repeats[..]));
+            column::<ByteArrayType>(&mut rows, &because.columns, Some(&there), repeats)?;
+            column::<ByteArrayType>(&mut rows, &because.values, Some(&there), repeats)?;
+            column::<FloatType>(&mut rows, &because.effects, Some(&there), repeats)?;
+        }
         rows.close()?;
         Ok(())
     }
 
     /// Writes what is left, and the footer.
-    pub(super) fn end(mut self, queue: bool) -> anyhow::Result<Destination> {
+    pub(super) fn end(mut self, columns: &Columns) -> anyhow::Result<Destination> {
         if self.group.n_rows > 0 {
-            self.write_group(queue)?;
+            self.write_group(columns)?;
         }
         Ok(self.writer.into_inner()?)
     }
+}
+
+/// The field of a list of groups.
+fn reasons() -> anyhow::Result<Arc<Type>> {
+    let leaf = |name: &str, kind: Physical| -> anyhow::Result<Arc<Type>> {
+        let text = (kind == Physical::BYTE_ARRAY).then_some(LogicalType::String);
+        let leaf = Type::primitive_type_builder(name, kind)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(text)
+            .build()?;
+        Ok(Arc::new(leaf))
+    };
+    let group = |name: &'static str, repetition: Repetition, fields: Vec<Arc<Type>>| {
+        Type::group_type_builder(name)
+            .with_repetition(repetition)
+            .with_fields(fields)
+    };
+    let leaves = vec![
+        leaf("column", Physical::BYTE_ARRAY)?,
+        leaf("value", Physical::BYTE_ARRAY)?,
+        leaf("effect", Physical::FLOAT)?,
+    ];
+    let element = group("element", Repetition::REQUIRED, leaves).build()?;
+    let list = group("list", Repetition::REPEATED, vec![Arc::new(element)]).build()?;
+    let field = group("because", Repetition::REQUIRED, vec![Arc::new(list)])
+        .with_logical_type(Some(LogicalType::List))
+        .build()?;
+    Ok(Arc::new(field))
 }
 
 /// Writes the next column of a group.
@@ -143,10 +204,11 @@ fn column<T: DataType>(
     rows: &mut SerializedRowGroupWriter<'_, Destination>,
     values: &[T::T],
     levels: Option<&[i16]>,
+    repeats: Option<&[i16]>,
 ) -> anyhow::Result<()> {
     let next = rows.next_column()?;
     let mut column = next.ok_or_else(|| anyhow::anyhow!("more columns than the file has"))?;
-    column.typed::<T>().write_batch(values, levels, None)?;
+    column.typed::<T>().write_batch(values, levels, repeats)?;
     column.close()?;
     Ok(())
 }

@@ -21,6 +21,8 @@ pub(super) struct Queued {
     /// The class and the rank of each row.
     pub(super) places: Vec<(usize, usize)>,
     pub(super) scored: Predictions,
+    /// The encoded rows, if they were given.
+    pub(super) values: Vec<f32>,
 }
 
 struct Entry {
@@ -28,6 +30,7 @@ struct Entry {
     number: u64,
     id: Option<String>,
     scored: Predictions,
+    values: Vec<f32>,
 }
 
 impl Entry {
@@ -67,9 +70,18 @@ impl Queues {
         Self { most, heaps }
     }
 
-    /// Takes the rows that are among the best so far; `first` is the number of the first.
-    pub(super) fn add(&mut self, keys: Keys<'_>, first: u64, scored: &Predictions) {
+    /// Takes the rows that are among the best so far; `first` is the number of the first. Encoded rows are kept with
+    /// them if they are given.
+    pub(super) fn add(
+        &mut self,
+        keys: Keys<'_>,
+        first: u64,
+        scored: &Predictions,
+        values: Option<&[f32]>,
+    ) {
         let k = self.heaps.len() + 1;
+        let values = values.unwrap_or_default();
+        let width = values.len() / scored.answers.len().max(1);
         for row in 0..scored.answers.len() {
             let number = first + row as u64;
             for (class, heap) in self.heaps.iter_mut().enumerate() {
@@ -94,6 +106,7 @@ impl Queues {
                         Keys::Numbers(_) => None,
                     },
                     scored: scored.row(row, k),
+                    values: values[row * width..(row + 1) * width].to_vec(),
                 }));
             }
         }
@@ -107,6 +120,7 @@ impl Queues {
                 queued.numbers.push(entry.number);
                 queued.places.push((class, rank + 1));
                 queued.scored.extend(entry.scored);
+                queued.values.extend(entry.values);
             }
         }
         queued
@@ -132,7 +146,7 @@ mod tests {
             for first in (0..6).step_by(cut) {
                 let mut part = Predictions::default();
                 (first..first + cut).for_each(|row| part.extend(scored.row(row, 2)));
-                queues.add(Keys::Numbers(&[]), first as u64 + 1, &part);
+                queues.add(Keys::Numbers(&[]), first as u64 + 1, &part, None);
             }
             let queued = queues.into_queued();
             assert_eq!(queued.numbers, [2, 4], "cut into {cut}");
@@ -140,7 +154,9 @@ mod tests {
             assert_eq!(queued.scored.probabilities, [0.9, 0.1, 0.9, 0.1]);
         }
         let mut few = Queues::new(1, 100);
-        few.add(Keys::Numbers(&[]), 1, &scored);
-        assert_eq!(few.into_queued().numbers, [2, 4, 6, 3, 1, 5]);
+        few.add(Keys::Numbers(&[]), 1, &scored, Some(&[0.5; 12]));
+        let queued = few.into_queued();
+        assert_eq!(queued.numbers, [2, 4, 6, 3, 1, 5]);
+        assert_eq!(queued.values, [0.5; 12]);
     }
 }

@@ -84,7 +84,7 @@ impl Sink {
             Body::Text(destination) => destination,
             #[cfg(feature = "parquet")]
             Body::Parquet(rows) => {
-                let ended = rows.end(self.columns.queue);
+                let ended = rows.end(&self.columns);
                 ended.with_context(|| format!("writing {}", path.display()))?
             }
         };

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use indicatif::ProgressBar;
 use mpu::{Classifier, Place, TargetSample};
 use rayon::prelude::*;
 
@@ -10,13 +9,14 @@ use super::rows::Blocks;
 use super::{no_rows, stopped};
 use crate::args::predict::Predict;
 use crate::commands::decision::Estimate;
+use crate::console::Bar;
 
 /// Reads all rows once, keeps the probabilities of a sample, and finds the shares that make it likeliest.
 pub(super) fn estimate(
     args: &Predict,
     model: &Classifier,
     interrupted: &AtomicBool,
-    bar: &ProgressBar,
+    bar: &Bar,
 ) -> anyhow::Result<Estimate> {
     bar.set_message("estimating class shares");
     let mut blocks = Blocks::open(model.schema()?, args)?;
