@@ -126,10 +126,8 @@ struct Class {
 impl Class {
     fn count(&self, row: u32, labeled: &[u16], pool: &[u16]) -> f64 {
         let row = row as usize;
-        f64::from(match row < self.n_labeled {
-            true => labeled[row],
-            false => pool[row - self.n_labeled],
-        })
+        let counts = labeled.get(row);
+        f64::from(*counts.unwrap_or_else(|| &pool[row - self.n_labeled]))
     }
 
     /// The probabilities in the order of rows, freed of their noise: drawn to the monotone function of them that
