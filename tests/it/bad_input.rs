@@ -203,12 +203,12 @@ fn flags_and_models_that_do_not_fit_say_so() {
     refused(["good.csv", "s.xlsx"], &["s.xlsx", ".parquet"]);
     refused(["good.csv", "no/such/s.csv"], &["no/such"]);
     let good = ["good.csv", "s.csv"];
-    let whole = std::fs::read(folder.path("run/model.safetensors")).unwrap();
-    folder.write("run/model.safetensors", &whole[..whole.len() / 2]);
-    refused(good, &["model.safetensors", "damaged", "hint:"]);
-    folder.write("run/model.safetensors", whole);
+    let whole = std::fs::read(folder.path("run/forest.safetensors")).unwrap();
+    folder.write("run/forest.safetensors", &whole[..whole.len() / 2]);
+    refused(good, &["forest.safetensors", "damaged", "hint:"]);
+    folder.write("run/forest.safetensors", whole);
     let card = folder.read("run/model.json");
-    let newer = card.replacen("\"version\": 1", "\"version\": 9", 1);
+    let newer = card.replacen("\"version\": 2", "\"version\": 9", 1);
     folder.write("run/model.json", newer);
     refused(good, &["version 9", "hint: use a newer"]);
     std::fs::remove_file(folder.path("run/model.json")).unwrap();
