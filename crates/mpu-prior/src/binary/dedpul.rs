@@ -10,7 +10,7 @@ use crate::margins::{Counts, Group, Margins};
 ///
 /// Densities of the margin are estimated by Gaussian kernels, for the class's labelled rows and for the pool. Their
 /// ratio at the pool's rows is smoothed and made monotone where margins are high. What is left is a question about
-/// one number: which prior agrees with the mean of the posteriors that it implies ([`fixed_point`], [`kink`])?
+/// one number: which prior agrees with the mean of the posteriors that it implies (`fixed_point`, `kink`)?
 ///
 /// The author gives class and pool different kernel widths. Here both have the class's, because a mixture
 /// smoothed by one kernel is the same mixture of the smoothed parts: the ratio stays below `1/π`. In pools of more than
