@@ -13,6 +13,9 @@ const PLATEAU: f64 = 0.85;
 /// As many labelled rows make the labels themselves count as much as the probabilities that a detector gives.
 const TRUSTED_ROWS: f64 = 100.0;
 
+/// A class that is labelled at a higher rate has hardly a row in the pool.
+const NEARLY_ALL: f64 = 0.95;
+
 /// Probabilities that differ by less are the same.
 const ALIKE: f64 = 1e-9;
 
@@ -56,12 +59,17 @@ pub fn pool_posterior(c: f64, labeled: f64) -> f64 {
 ///
 /// `R_i` is the share of the variance of class `i` that is explained: 1 where its rows are known one by one, 0 where
 /// nothing is. Where classes overlap a rate can only come out too low, never too high, because rows of other
-/// classes pass for its own: so the largest rate is the one that is known best.
+/// classes pass for its own: so the largest rate is the one that is known best. A class of which nearly everything is
+/// labelled was labelled in a way of its own and says nothing of the others.
 #[doc(alias = "eq:shared-rate")]
 pub fn shared_rates(rates: &[f64], explained: &[f64]) -> Vec<f64> {
     let logit = |rate: f64| libm::log(rate / (1.0 - rate));
-    let largest = rates.iter().copied().map(logit).fold(f64::MIN, f64::max);
+    let usual = rates.iter().copied().filter(|&rate| rate <= NEARLY_ALL);
+    let largest = usual.map(logit).fold(f64::MIN, f64::max);
     let shared = rates.iter().zip(explained).map(|(&rate, &known)| {
+        if rate > NEARLY_ALL {
+            return rate;
+        }
         let moved = known * logit(rate) + (1.0 - known) * largest;
         1.0 / (1.0 + libm::exp(-moved))
     });
@@ -343,6 +351,9 @@ mod tests {
         assert!((own[1] - 0.2).abs() < 1e-12);
         let none = shared_rates(&rates, &[1.0, 0.0]);
         assert!((none[0] - 0.5).abs() < 1e-12 && (none[1] - 0.5).abs() < 1e-12);
+        // A class that is labelled in full moves no other and is not moved.
+        let full = shared_rates(&[0.5, 0.2, 0.999], &[1.0, 0.0, 0.0]);
+        assert!((full[1] - 0.5).abs() < 1e-12 && (full[2] - 0.999).abs() < 1e-12);
         // Half way in log odds, from 1 and 1/4 to 1/2.
         let half = shared_rates(&rates, &[0.0, 0.5]);
         assert!((half[1] - 1.0 / 3.0).abs() < 1e-12, "{half:?}");
