@@ -21,12 +21,12 @@ use crate::rows::{Given, TableConfig, TablePriors, TableRows, TableScenario};
 ///
 /// | setting | default |
 /// |---|---|
-/// | [`method`](Self::method) | `csmpu-st`: self-training |
+/// | [`method`](Self::method) | for tables what [`ensemble`](crate::ensemble) describes; for images `csmpu-st`, self-training |
 /// | [`priors`](Self::priors) | estimated |
 /// | [`scenario`](Self::scenario) | one population, unless the pool is a file of its own |
 /// | [`seed`](Self::seed) | 42 |
 /// | [`epochs`](Self::epochs) | 40 to 100, fewer the more rows there are |
-/// | [`model`](Self::model) | a perceptron whose width follows the rows; ResNet-20 for colour images |
+/// | [`model`](Self::model) | for tables a forest, a network or both, by held-out rows; ResNet-20 for colour images |
 /// | [`validation_share`](Self::validation_share) | 0.2 |
 /// | [`scaling`](Self::scaling) | mean 0 and deviation 1; pixels by 255 |
 /// | [`costs`](Self::costs) | every mistake costs the same |
@@ -89,7 +89,7 @@ impl ClassifierParams {
         self
     }
 
-    /// The network.
+    /// The model: forest, network, or the better of them. A method that is given always means a network.
     #[must_use]
     pub fn model(mut self, model: ModelConfig) -> Self {
         self.config.model = Some(model);
