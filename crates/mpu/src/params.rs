@@ -89,7 +89,7 @@ impl ClassifierParams {
         self
     }
 
-    /// The model: forest, network, or the better of them. A method that is given always means a network.
+    /// The model: forest, network, or the better of them. A method without a model means a network.
     #[must_use]
     pub fn model(mut self, model: ModelConfig) -> Self {
         self.config.model = Some(model);
