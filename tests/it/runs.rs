@@ -165,7 +165,7 @@ fn a_failed_run_is_kept_and_stops_nothing() {
 #[test]
 fn a_signal_keeps_the_state_of_the_runs_in_hand() {
     for name in ["-INT", "-TERM"] {
-        let folder = with_sweep(1, 3000);
+        let folder = with_sweep(1, 30_000);
         let mut child = start(&folder, "store");
         std::thread::sleep(Duration::from_millis(700));
         signal(&child, name);
