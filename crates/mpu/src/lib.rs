@@ -80,6 +80,7 @@ mod record;
 mod rows;
 pub mod run_report;
 mod scorer;
+mod table_data;
 mod target_sample;
 
 pub use classifier::Classifier;
@@ -98,7 +99,8 @@ pub use predictions::{Decided, Place, Predictions, Rule};
 pub use prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher, dataset};
 pub use prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
 pub use prior_summary::{prior_calls, prior_chart, prior_interval, prior_sentence, prior_warnings};
-pub use rows::{MIN_STEPS, TableConfig, TableData, TablePriors, TableRows, TableScenario};
+pub use rows::{MIN_STEPS, TableConfig, TableRows};
+pub use table_data::{TableData, TablePriors, TableScenario};
 pub use target_sample::{TargetEstimate, TargetSample};
 
 pub use mpu_data as data;

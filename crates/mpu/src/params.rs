@@ -15,7 +15,8 @@ use crate::costs::NamedCosts;
 use crate::error::Result;
 use crate::fit::in_memory;
 use crate::prepared::Watcher;
-use crate::rows::{Given, TableConfig, TablePriors, TableRows, TableScenario};
+use crate::rows::{Given, TableConfig, TableRows};
+use crate::table_data::{TablePriors, TableScenario};
 
 /// How a [`Classifier`] is fitted. Every setting has a default that follows the rows.
 ///

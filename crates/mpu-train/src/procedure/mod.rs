@@ -6,7 +6,7 @@ mod self_training;
 mod single;
 mod taught;
 
-use mpu_data::bad_setting;
+use mpu_data::{MpuLabel, bad_setting};
 use mpu_risk::{Estimator, Objective, Placement};
 
 use crate::checkpoint::State;
@@ -169,6 +169,18 @@ pub(crate) fn of<'a>(run: &'a Run, problem: &'a Problem) -> Result<Box<dyn Proce
             None => Box::new(self_training::Stages::new(run, problem)?),
         },
     })
+}
+
+/// The place of each training row in the pool; none for labelled rows.
+fn pool_places(problem: &Problem) -> Vec<Option<usize>> {
+    let mut n_pool = 0;
+    let place = |label: &MpuLabel| {
+        (*label == MpuLabel::Unlabeled).then(|| {
+            n_pool += 1;
+            n_pool - 1
+        })
+    };
+    problem.train().labels.iter().map(place).collect()
 }
 
 /// Why the best epoch cannot be kept.

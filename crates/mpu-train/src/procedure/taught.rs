@@ -1,9 +1,8 @@
 //! Targets of the pool that somebody else found: from the first epoch to the last the same.
 
-use mpu_data::MpuLabel;
 use mpu_risk::{Estimator, Objective};
 
-use super::{Procedure, no_best_epoch};
+use super::{Procedure, no_best_epoch, pool_places};
 use crate::checkpoint::State;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -30,16 +29,9 @@ impl<'a> Taught<'a> {
         if run.settings.keep == Keep::BestRisk {
             return Err(no_best_epoch());
         }
-        let mut n_pool = 0;
-        let place = |label: &MpuLabel| {
-            (*label == MpuLabel::Unlabeled).then(|| {
-                n_pool += 1;
-                n_pool - 1
-            })
-        };
-        let labels = &problem.train().labels;
-        let places: Vec<Option<usize>> = labels.iter().map(place).collect();
-        let labeled = (labels.len() - n_pool) as f64;
+        let places = pool_places(problem);
+        let n_pool = places.iter().flatten().count();
+        let labeled = (places.len() - n_pool) as f64;
         let found = n_pool as f64 * (1.0 - run.priors.negative());
         let share = labeled / (labeled + found).max(1.0);
         Ok(Self {

@@ -2,13 +2,13 @@
 
 mod targets;
 
-use mpu_data::{MpuLabel, Priors, bad_setting};
+use mpu_data::{Priors, bad_setting};
 use mpu_models::Params;
 use mpu_risk::{Estimator, Groups, Objective, PoolSurprise};
 use serde::{Deserialize, Serialize};
 
 use self::targets::{average, match_priors, raise_priors};
-use super::{Procedure, no_best_epoch};
+use super::{Procedure, no_best_epoch, pool_places};
 use crate::checkpoint::State;
 use crate::engine::Engine;
 use crate::error::{Result, checkpoint};
@@ -152,20 +152,13 @@ impl<'a> Stages<'a> {
         if run.settings.keep == Keep::BestRisk {
             return Err(no_best_epoch());
         }
-        let mut n_pool = 0;
-        let place = |label: &MpuLabel| {
-            (*label == MpuLabel::Unlabeled).then(|| {
-                n_pool += 1;
-                n_pool - 1
-            })
-        };
         Ok(Self {
             run,
             problem,
             constants,
             warm_up: Estimator::new(constants.warm_up, run.loss, run.priors.clone()),
             second: None,
-            places: problem.train().labels.iter().map(place).collect(),
+            places: pool_places(problem),
         })
     }
 

@@ -1,0 +1,214 @@
+//! What a configuration says of a table of the user's own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use mpu_data::Scaling;
+use mpu_data::split::Scenario;
+use mpu_data::table::{
+    DataCheck, InputFormat, LabelConvention, Missing, MpuTable, Positives, Sampling, TableInput,
+    TableOptions, UnlabeledMarker, read_table,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::config::Auto;
+use crate::error::{Context as _, Result, bail};
+
+/// A table or folder of images of the user's own, how it is to be understood, and what is known of its pool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TableData {
+    /// The table, or a folder of images.
+    pub file: PathBuf,
+    /// A table with true labels to judge by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<PathBuf>,
+    /// The format; by the file's name if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_format: Option<InputFormat>,
+    /// The column with the labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_column: Option<String>,
+    /// A column that identifies rows and is no feature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_column: Option<String>,
+    /// Columns that are no features.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    /// Columns that are categories even if they look like numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categorical: Vec<String>,
+    /// What to do with missing values; unlike in the library, they are kept for forests and filled in for networks
+    /// unless told otherwise.
+    pub missing: Missing,
+    /// How unlabelled rows are marked; found out if not given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unlabeled_marker: Vec<String>,
+    /// A second table with the same columns: the pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unlabeled: Option<PathBuf>,
+    /// A list of labelled rows among the rows of the table, joined by `key`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positives: Option<PathBuf>,
+    /// The column that joins `positives`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The column of `positives` that holds class names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positives_class: Option<String>,
+    /// The labels of an .npy array, as an array of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<PathBuf>,
+    /// The share of every group that is held out for calibration and checks.
+    pub validation_share: f64,
+    /// The seed of what is held out.
+    pub split_seed: u64,
+    /// How features are scaled: pixels by 255, columns to mean 0 and deviation 1 if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
+    /// `auto`, or the share of each observed class in the pool.
+    pub priors: TablePriors,
+    /// Whether labelled rows and pool are one population (`single-sample`) or were collected separately
+    /// (`case-control`); `auto` goes by how they are given.
+    #[serde(skip_serializing_if = "TableScenario::is_auto")]
+    pub scenario: TableScenario,
+}
+
+/// Where priors come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum TablePriors {
+    /// They are estimated.
+    Estimated(Auto),
+    /// The user knows them.
+    Given(BTreeMap<String, f64>),
+}
+
+/// Where the scenario comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableScenario {
+    /// It follows from how the rows are given.
+    Found(Auto),
+    /// The user knows it.
+    Given(Scenario),
+}
+
+impl TableScenario {
+    /// Every one there is.
+    pub const ALL: [Self; 3] = [
+        Self::Found(Auto::Auto),
+        Self::Given(Scenario::SingleSample),
+        Self::Given(Scenario::CaseControl),
+    ];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+    fn is_auto(&self) -> bool {
+        matches!(self, Self::Found(Auto::Auto))
+    }
+
+    /// The one name used in files and flags.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Found(Auto::Auto) => "auto",
+            Self::Given(scenario) => scenario.slug(),
+        }
+    }
+
+    /// Puts what the user says in the place of what a check found.
+    pub fn apply(self, check: &mut DataCheck) {
+        if let Self::Given(scenario) = self {
+            check.sampling = Sampling::given(scenario);
+        }
+    }
+}
+
+mpu_data::named!(TableScenario, "scenario");
+
+impl Default for TableData {
+    fn default() -> Self {
+        Self {
+            file: PathBuf::new(),
+            test: None,
+            input_format: None,
+            label_column: None,
+            id_column: None,
+            exclude: Vec::new(),
+            categorical: Vec::new(),
+            missing: Missing::Keep,
+            unlabeled_marker: Vec::new(),
+            unlabeled: None,
+            positives: None,
+            key: None,
+            positives_class: None,
+            labels: None,
+            validation_share: 0.2,
+            split_seed: 42,
+            scaling: None,
+            priors: TablePriors::Estimated(Auto::Auto),
+            scenario: TableScenario::Found(Auto::Auto),
+        }
+    }
+}
+
+impl TableData {
+    /// How the table is to be understood.
+    pub fn options(&self) -> Result<TableOptions> {
+        let positives = match (&self.positives, &self.key) {
+            (Some(file), Some(key)) => Some(Positives {
+                input: TableInput::file(file),
+                key: key.clone(),
+                class_column: self.positives_class.clone(),
+            }),
+            (None, None) => None,
+            _ => bail!("--positives and --key go together: the list, and the column that joins it"),
+        };
+        let convention = match self.unlabeled_marker.as_slice() {
+            [] => LabelConvention::Auto,
+            marks => {
+                LabelConvention::Marked(marks.iter().map(|m| UnlabeledMarker::parse(m)).collect())
+            }
+        };
+        Ok(TableOptions {
+            format: self.input_format,
+            label_column: self.label_column.clone(),
+            id_column: self.id_column.clone(),
+            exclude: self.exclude.clone(),
+            categorical: self.categorical.clone(),
+            missing: self.missing,
+            convention,
+            unlabeled: self.unlabeled.as_ref().map(TableInput::file),
+            positives,
+            labels: self.labels.as_ref().map(TableInput::file),
+            ..TableOptions::default()
+        })
+    }
+
+    /// Reads and understands the table.
+    pub fn read(&self) -> Result<MpuTable> {
+        let _span = tracing::info_span!("load").entered();
+        let mut table = read_table(TableInput::file(&self.file), &self.options()?)?;
+        self.scenario.apply(&mut table.check);
+        Ok(table)
+    }
+
+    /// Paths that hold wherever the program is started.
+    pub(crate) fn absolute(&mut self) -> Result<()> {
+        let parts = [
+            &mut self.test,
+            &mut self.unlabeled,
+            &mut self.positives,
+            &mut self.labels,
+        ];
+        for path in parts.into_iter().flatten().chain([&mut self.file]) {
+            *path = std::path::absolute(&*path)
+                .with_context(|| format!("the path {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// The file's name, for folders and reports.
+    pub fn name(&self) -> String {
+        let name = self.file.file_stem().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+}
