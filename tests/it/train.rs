@@ -1,5 +1,6 @@
 //! `mpu-cli train`: run folders, the same bits again, kill and resume, and what goes wrong.
 
+use std::fmt::Write as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -103,6 +104,84 @@ fn ctrl_c_leaves_a_state_to_resume_from() {
     assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
     folder.told("train --resume run --offline");
     assert_eq!(folder.read_json("run/record.json")["key"]["epochs"], 150);
+}
+
+/// Work that never looks whether it is to stop ends all the same.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_an_estimate_that_takes_minutes() {
+    let folder = Folder::new();
+    let mut table = String::from("width,height,class\n");
+    for row in 0..4000_u32 {
+        let class = row % 60;
+        let (x, y) = (class % 8, class / 8);
+        let (dx, dy) = (row * 7919 % 101, row * 104_729 % 103);
+        let name = match row / 60 % 5 {
+            0 | 1 => format!("c{class}"),
+            _ => String::new(),
+        };
+        writeln!(table, "{x}.{dx:03},{y}.{dy:03},{name}").unwrap();
+    }
+    folder.write("many.csv", table);
+    let mut child = folder
+        .command("prior --data many.csv --estimator km2")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(child.try_wait().unwrap().is_none(), "it was to take longer");
+    signal(&child, "-INT");
+    let asked = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if asked.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("it did not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(status.code(), Some(130));
+}
+
+/// A full disk or a closed pipe behind standard error.
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_said_stops_no_work() {
+    let folder = Folder::new();
+    let train = |out: &str| folder.command(&small(out, "--epochs 2 -v"));
+    if let Ok(full) = std::fs::File::options().write(true).open("/dev/full") {
+        let status = train("full").stdout(Stdio::null()).stderr(full).status();
+        assert_eq!(status.unwrap().code(), Some(0));
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = train("closed")
+        .stdout(Stdio::null())
+        .stderr(writer)
+        .status();
+    assert_eq!(status.unwrap().code(), Some(0));
+    // Even what goes wrong keeps its exit code.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let again = train("closed")
+        .stdout(Stdio::null())
+        .stderr(writer)
+        .status();
+    assert_eq!(again.unwrap().code(), Some(2));
+}
+
+#[test]
+fn a_run_killed_before_its_configuration_was_kept_can_begin_again() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("run")).unwrap();
+    folder.write("run/.config.toml.77.part", "half");
+    folder.refuses("train --resume run", &["no config.toml", "--out"]);
+    folder.told(&small("run", "--epochs 1"));
+    let names = folder.names("run");
+    assert!(!names.iter().any(|name| ends_in(name, "part")), "{names:?}");
 }
 
 #[test]

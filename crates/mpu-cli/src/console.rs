@@ -1,6 +1,7 @@
 //! Progress on standard error: a bar where a person looks, a plain line now and then where it goes to a file.
 
 use std::borrow::Cow;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -9,17 +10,65 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mpu_data::source::progress::Progress;
 use mpu_train::{Control, Event, Observer};
 
+/// Says something on standard error. That it cannot be said stops no work: a full disk or a closed pipe is not the
+/// user's answer.
+pub(crate) fn say(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Work that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted {0}")]
 pub(crate) struct Interrupted(pub(crate) &'static str);
 
-/// True once Ctrl-C was pressed or the system asked to end. Listens from the first call on.
-pub(crate) fn interrupts() -> anyhow::Result<&'static AtomicBool> {
-    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// How long work may take to notice that it is to stop.
+const GRACE: Duration = Duration::from_millis(800);
+
+/// Whether work is to stop, and whether it has noticed.
+#[derive(Debug)]
+pub(crate) struct Interrupts {
+    asked: AtomicBool,
+    noticed: AtomicBool,
+}
+
+impl Interrupts {
+    /// Whether work is to stop: those who ask do stop, and keep what is to be kept.
+    pub(crate) fn asked(&self) -> bool {
+        let asked = self.asked.load(Ordering::SeqCst);
+        if asked {
+            self.noticed.store(true, Ordering::SeqCst);
+        }
+        asked
+    }
+
+    /// Asks all work to stop.
+    pub(crate) fn ask(&self) {
+        self.asked.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Says once Ctrl-C was pressed or the system asked to end. Listens from the first call on.
+///
+/// Work that does not notice for a while is ended all the same. Nothing is lost by that: files are whole or not
+/// there, and a run goes on from its last checkpoint.
+pub(crate) fn interrupts() -> anyhow::Result<&'static Interrupts> {
+    static INTERRUPTED: Interrupts = Interrupts {
+        asked: AtomicBool::new(false),
+        noticed: AtomicBool::new(false),
+    };
     static LISTENING: OnceLock<Result<(), String>> = OnceLock::new();
     let listening = LISTENING.get_or_init(|| {
-        ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::SeqCst)).map_err(|e| e.to_string())
+        let stop = || {
+            INTERRUPTED.ask();
+            std::thread::spawn(|| {
+                std::thread::sleep(GRACE);
+                if !INTERRUPTED.noticed.load(Ordering::SeqCst) {
+                    say("error: interrupted\n");
+                    std::process::exit(130);
+                }
+            });
+        };
+        ctrlc::set_handler(stop).map_err(|e| e.to_string())
     });
     if let Err(reason) = listening {
         anyhow::bail!("listening to Ctrl-C: {reason}");
@@ -116,7 +165,7 @@ impl Bar {
         let seconds = now.duration_since(*began).as_secs();
         // `--quiet` hides it, as it hides warnings.
         if tracing::enabled!(tracing::Level::WARN) {
-            eprintln!("{}, {seconds} s so far", self.line());
+            say(&format!("{}, {seconds} s so far\n", self.line()));
         }
     }
 
@@ -145,7 +194,7 @@ pub(crate) fn bar(length: u64, unit: &str) -> Bar {
 /// Draws the bar of the detectors behind estimated priors, and hears Ctrl-C.
 pub(crate) struct Detectors {
     bar: Option<Bar>,
-    interrupted: &'static AtomicBool,
+    interrupted: &'static Interrupts,
 }
 
 impl Detectors {
@@ -173,7 +222,7 @@ impl Observer for Detectors {
                 self.bar = None;
             }
         }
-        Ok(if self.interrupted.load(Ordering::SeqCst) {
+        Ok(if self.interrupted.asked() {
             Control::Stop
         } else {
             Control::Continue

@@ -3,12 +3,6 @@
 //! Results go to standard output, conversation to standard error. Exit codes: 0 success, 1 a check
 //! that failed, 2 bad usage or an error, 130 interrupted.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line prints"
-)]
-
 mod args;
 mod commands;
 mod console;
@@ -27,6 +21,9 @@ use crate::args::{Args, Command, Data};
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log();
+    if let Err(error) = console::interrupts() {
+        tracing::warn!("{error:#}");
+    }
     let answer = match &args.command {
         Command::Train(train) => commands::train::run(train),
         Command::Show(show) => commands::show::run(show),
@@ -55,7 +52,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            console::say(&format!("error: {error:#}\n"));
             let stopped = error.is::<commands::train::Interrupted>()
                 || error.is::<commands::runs::Stopped>()
                 || error.is::<console::Interrupted>()

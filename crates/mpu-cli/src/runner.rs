@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -12,7 +12,7 @@ use mpu_report::Record;
 use mpu_report::store::{Failure, Store};
 use mpu_train::{Control, Event, Observer, State};
 
-use crate::console::{Bar, Downloads, bar};
+use crate::console::{Bar, Downloads, Interrupts, bar};
 use crate::plan::Planned;
 use mpu::models::Threads;
 use mpu::{Prepared, RunConfig, Trained};
@@ -23,7 +23,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) locations: &'a Locations,
     pub(crate) jobs: usize,
     pub(crate) threads: usize,
-    pub(crate) interrupted: &'a AtomicBool,
+    pub(crate) interrupted: &'a Interrupts,
 }
 
 /// What became of the runs.
@@ -58,7 +58,7 @@ impl Engine<'_> {
                         engine: self,
                         kept: None,
                     };
-                    while !self.interrupted.load(Ordering::SeqCst) {
+                    while !self.interrupted.asked() {
                         let Some(run) = runs.get(next.fetch_add(1, Ordering::SeqCst)) else {
                             break;
                         };
@@ -79,7 +79,7 @@ impl Engine<'_> {
                                 if let Ok(mut fault) = fault.lock() {
                                     fault.get_or_insert(error);
                                 }
-                                self.interrupted.store(true, Ordering::SeqCst);
+                                self.interrupted.ask();
                             }
                         }
                     }
@@ -193,7 +193,7 @@ impl Worker<'_> {
 }
 
 /// Hears that priors are no longer to be estimated.
-struct Stop<'a>(&'a AtomicBool);
+struct Stop<'a>(&'a Interrupts);
 
 impl Observer for Stop<'_> {
     type Error = std::convert::Infallible;
@@ -203,8 +203,8 @@ impl Observer for Stop<'_> {
     }
 }
 
-fn control(interrupted: &AtomicBool) -> Control {
-    if interrupted.load(Ordering::SeqCst) {
+fn control(interrupted: &Interrupts) -> Control {
+    if interrupted.asked() {
         Control::Stop
     } else {
         Control::Continue
@@ -216,7 +216,7 @@ struct Keeper<'a> {
     folder: std::path::PathBuf,
     path: std::path::PathBuf,
     kept: Instant,
-    interrupted: &'a AtomicBool,
+    interrupted: &'a Interrupts,
 }
 
 impl<'a> Keeper<'a> {

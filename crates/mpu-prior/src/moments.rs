@@ -112,41 +112,27 @@ impl Binned {
         }
     }
 
-    /// The shares of every group above every threshold.
+    /// How many rows of every group reach every threshold.
     pub(crate) fn shares(&self, counts: &Counts) -> Shares {
         let n = self.n_observed;
-        let width = self.thresholds[0].len() + 1;
-        let mut above = Vec::with_capacity(n + 1);
+        let mut bins = Vec::with_capacity(n + 1);
         let mut totals = Vec::with_capacity(n + 1);
         for (index, codes) in self.codes.iter().enumerate() {
             // 256 slots a class: a code is a byte and needs no bounds check.
-            let mut bins = vec![[0_u32; 256]; n];
+            let mut group = vec![[0_u32; 256]; n];
             for (row, &count) in codes.chunks_exact(n).zip(counts.at(index)) {
                 let count = u32::from(count);
-                for (bins, &code) in bins.iter_mut().zip(row) {
+                for (bins, &code) in group.iter_mut().zip(row) {
                     bins[code as usize] += count;
                 }
             }
-            let total = counts.total(index).max(1) as f64;
-            let tails = bins.iter().map(|bins| {
-                let mut sum = 0;
-                let mut tails: Vec<f64> = bins[1..width]
-                    .iter()
-                    .rev()
-                    .map(|&count| {
-                        sum += count;
-                        f64::from(sum) / total
-                    })
-                    .collect();
-                tails.reverse();
-                tails
-            });
-            above.push(tails.collect());
-            totals.push(total);
+            bins.push(group);
+            totals.push(counts.total(index).max(1) as f64);
         }
         Shares {
             n_observed: n,
-            above,
+            n_thresholds: self.thresholds[0].len(),
+            bins,
             totals,
         }
     }
@@ -156,8 +142,9 @@ impl Binned {
 #[derive(Debug, Clone)]
 pub(crate) struct Shares {
     n_observed: usize,
-    /// By group, class of the margin, threshold.
-    above: Vec<Vec<Vec<f64>>>,
+    n_thresholds: usize,
+    /// Rows by group, class of the margin, and number of thresholds reached.
+    bins: Vec<Vec<[u32; 256]>>,
     /// Counted rows by group.
     totals: Vec<f64>,
 }
@@ -167,15 +154,32 @@ impl Shares {
         self.n_observed
     }
 
-    fn pool(&self, class: usize) -> &[f64] {
-        &self.above[self.n_observed][class]
+    /// The share of a group at or above each threshold of a class.
+    fn above(&self, group: usize, class: usize) -> Vec<f64> {
+        let mut sum = 0;
+        let mut tails: Vec<f64> = self.bins[group][class][1..=self.n_thresholds]
+            .iter()
+            .rev()
+            .map(|&count| {
+                sum += count;
+                f64::from(sum) / self.totals[group]
+            })
+            .collect();
+        tails.reverse();
+        tails
     }
 
     /// The share of a group in each bin of a class's margin; what lies below the first threshold is left out.
     pub(crate) fn bins(&self, group: usize, class: usize) -> Vec<f64> {
-        let tails = &self.above[group][class];
+        let tails = self.above(group, class);
         let next = tails[1..].iter().chain([&0.0]);
         tails.iter().zip(next).map(|(t, next)| t - next).collect()
+    }
+
+    /// Whether any row of a group reaches a threshold of a class.
+    fn reaches(&self, group: usize, class: usize, threshold: usize) -> bool {
+        let reached = &self.bins[group][class][threshold + 1..=self.n_thresholds];
+        reached.iter().any(|&count| count > 0)
     }
 
     /// The first threshold of each class's region.
@@ -192,7 +196,8 @@ impl Shares {
     #[doc(alias = "eq:plateau-region")]
     pub(crate) fn plateau(&self, options: &RegionOptions) -> Vec<usize> {
         let pick = |class: usize| {
-            let (own, pool) = (&self.above[class][class], self.pool(class));
+            let own = self.above(class, class);
+            let pool = self.above(self.n_observed, class);
             let (n_own, n_pool) = (self.totals[class], self.totals[self.n_observed]);
             let mut best = (0, f64::INFINITY);
             for t in 0..own.len() {
@@ -222,6 +227,10 @@ impl Shares {
         for (class, &start) in starts.iter().enumerate() {
             let weights = weights(summary, &binned.thresholds[class][start..]);
             let moment = |group: usize, weights: &[f64]| -> f64 {
+                // With many classes hardly any group reaches the region of another.
+                if !self.reaches(group, class, start) {
+                    return 0.0;
+                }
                 let bins = self.bins(group, class).into_iter().skip(start);
                 bins.zip(weights)
                     .map(|(share, weight)| share * weight)
@@ -240,8 +249,8 @@ impl Shares {
         let region = |(class, &t): (usize, &usize)| Region {
             class,
             threshold: binned.thresholds[class][t],
-            labeled_share: self.above[class][class][t],
-            pool_share: self.pool(class)[t],
+            labeled_share: self.above(class, class)[t],
+            pool_share: self.above(self.n_observed, class)[t],
         };
         starts.iter().enumerate().map(region).collect()
     }
@@ -315,8 +324,8 @@ mod tests {
         let binned = Binned::new(&margins, 5);
         assert_eq!(binned.thresholds[0], [1.0, 3.0, 5.0, 7.0, 9.0]);
         let shares = binned.shares(&Counts::once(&margins));
-        assert_eq!(shares.above[0][0], [1.0, 0.8, 0.6, 0.4, 0.2]);
-        assert_eq!(shares.pool(0), [0.5, 0.4, 0.3, 0.2, 0.1]);
+        assert_eq!(shares.above(0, 0), [1.0, 0.8, 0.6, 0.4, 0.2]);
+        assert_eq!(shares.above(1, 0), [0.5, 0.4, 0.3, 0.2, 0.1]);
         let system = shares.system(&[1], Summary::Bins(2), &binned).unwrap();
         let rows: Vec<(f64, f64)> = system.rows().map(|(row, b)| (row[0], b)).collect();
         for ((a, b), (want_a, want_b)) in rows.iter().zip([(0.4, 0.2), (0.4, 0.2)]) {
@@ -335,7 +344,7 @@ mod tests {
             (Group::Pool, 4) => 6,
             _ => 1,
         });
-        assert_eq!(binned.shares(&counts).pool(0)[4], 6.0 / 15.0);
+        assert_eq!(binned.shares(&counts).above(1, 0)[4], 6.0 / 15.0);
     }
 
     #[test]
@@ -360,9 +369,9 @@ mod tests {
         let margins = gaussian(&[3.0, 0.0], &[0.3], 3000, 20_000, Seed(9));
         let shares = Binned::new(&margins, 200).shares(&Counts::once(&margins));
         let start = shares.plateau(&RegionOptions::default())[0];
-        let share = shares.above[0][0][start];
+        let share = shares.above(0, 0)[start];
         assert!((0.1..0.95).contains(&share), "{share}");
-        let ratio = |t: usize| shares.pool(0)[t] / shares.above[0][0][t];
+        let ratio = |t: usize| shares.above(1, 0)[t] / shares.above(0, 0)[t];
         let (in_region, in_all) = (ratio(start), ratio(0));
         assert!(
             (in_region - 0.3).abs() < 0.03 && in_all > 0.5,

@@ -4,6 +4,7 @@
 //! records/ID.json       a finished run
 //! failures/ID.N.json    the N-th failed attempt at a run
 //! claims/ID.lock        held by whoever trains the run now; the system frees it when its holder dies
+//! claims/pack.lock      held by whoever packs the store now
 //! work/ID/              the checkpoint of a run that was stopped
 //! *.jsonl               bundles: records of many runs, one on each line
 //! ```
@@ -87,18 +88,32 @@ impl Store {
         Ok(records)
     }
 
-    /// Whether a record of its own stands for the run. Bundles are not looked at.
-    pub fn has(&self, id: &str) -> bool {
-        self.record_path(id).exists()
+    /// Whether the run is done: it has a record of its own, or one in a bundle.
+    pub fn has(&self, id: &str) -> Result<bool> {
+        // In this order, because packing writes the bundle before it removes the record.
+        if self.record_path(id).exists() {
+            return Ok(true);
+        }
+        let named = format!("\"id\":\"{id}\"");
+        for path in files(&self.root, ".jsonl")? {
+            if read(&path)?.contains(&named) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The right to train a run, unless somebody else has it or the run is done.
     pub fn claim(&self, id: &str) -> Result<Option<Claim>> {
-        let path = self.root.join("claims").join(format!("{id}.lock"));
+        let path = self.claim_path(id);
         let file = File::create(&path).map_err(|error| Error::file("making", &path, error))?;
         match file.try_lock() {
             // Asked again under the lock: another process may just have finished it.
-            Ok(()) => Ok((!self.has(id)).then_some(Claim { _lock: file })),
+            Ok(()) if self.has(id)? => Ok(None),
+            Ok(()) => {
+                sweep(&self.root.join("records"), &format!(".{id}.json."))?;
+                Ok(Some(Claim { _lock: file }))
+            }
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(Error::file("locking", &path, error)),
         }
@@ -106,7 +121,7 @@ impl Store {
 
     /// Keeps the record of a finished run. A record that is there stays.
     pub fn put(&self, record: &Record) -> Result<()> {
-        if self.has(&record.id) {
+        if self.has(&record.id)? {
             return Ok(());
         }
         write_record(&self.record_path(&record.id), record)?;
@@ -118,20 +133,32 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the single record of a run that a bundle holds now, and its lock.
-    pub fn forget(&self, id: &str) -> Result<()> {
-        for path in [
-            self.record_path(id),
-            self.root.join("claims").join(format!("{id}.lock")),
-        ] {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::file("removing", &path, error));
-                }
-                _ => {}
-            }
+    /// Moves all records into bundles, one for each dataset, and gives how many each file holds. `slim` takes out what
+    /// need not be kept. Others may train into the store meanwhile, and pack it: packing waits for packing.
+    pub fn pack(&self, slim: impl Fn(Record) -> Record) -> Result<Vec<(PathBuf, usize)>> {
+        let path = self.root.join("claims").join("pack.lock");
+        let lock = File::create(&path).map_err(|error| Error::file("making", &path, error))?;
+        lock.lock()
+            .map_err(|error| Error::file("locking", &path, error))?;
+        // Read under the lock: what another process has packed by now must go into the bundles again.
+        let mut by_dataset: BTreeMap<String, Vec<Record>> = BTreeMap::new();
+        for record in self.records()?.into_values() {
+            let dataset = record.key.dataset.clone();
+            by_dataset.entry(dataset).or_default().push(slim(record));
         }
-        Ok(())
+        let mut bundles = Vec::with_capacity(by_dataset.len());
+        for (dataset, records) in &by_dataset {
+            let path = self.root.join(format!("{dataset}.jsonl"));
+            write_atomic(&path, bundle(records)?.as_bytes())
+                .map_err(|error| Error::file("writing", &path, error))?;
+            bundles.push((path, records.len()));
+        }
+        // Only when every bundle is safe.
+        for record in by_dataset.values().flatten() {
+            remove(&self.record_path(&record.id))?;
+            remove(&self.claim_path(&record.id))?;
+        }
+        Ok(bundles)
     }
 
     /// Keeps a failed attempt.
@@ -164,6 +191,10 @@ impl Store {
     /// The folder for a run's checkpoint.
     pub fn work(&self, id: &str) -> PathBuf {
         self.root.join("work").join(id)
+    }
+
+    fn claim_path(&self, id: &str) -> PathBuf {
+        self.root.join("claims").join(format!("{id}.lock"))
     }
 
     fn record_path(&self, id: &str) -> PathBuf {
@@ -208,6 +239,27 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
     }
     paths.sort();
     Ok(paths)
+}
+
+/// Removes what killed processes left half-written.
+fn sweep(folder: &Path, beginning: &str) -> Result<()> {
+    for path in files(folder, ".part")? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(beginning) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file if it is there.
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::file("removing", path, error))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -286,6 +338,59 @@ mod tests {
         fs::write(folder.path().join("z.jsonl"), newer).unwrap();
         let error = store.records().unwrap_err().to_string();
         assert!(error.contains('9'), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_was_packed_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        store.put(&record("a", "area", 1, 0.5)).unwrap();
+        let bundles = store.pack(|record| record).unwrap();
+        assert_eq!(bundles, [(folder.path().join("fashion-mnist.jsonl"), 1)]);
+        assert!(!folder.path().join("records/a.json").exists());
+        // A runner that planned before the packing asks for it now.
+        assert!(store.claim("a").unwrap().is_none(), "it is done");
+        assert!(store.claim("b").unwrap().is_some());
+        store.put(&record("a", "area", 1, 0.9)).unwrap();
+        assert_eq!(store.records().unwrap()["a"], record("a", "area", 1, 0.5));
+    }
+
+    #[test]
+    fn whoever_claims_a_run_clears_what_was_left_half_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let parts = ["records/.a.json.7.part", "records/.b.json.7.part"];
+        let parts = parts.map(|part| folder.path().join(part));
+        for part in &parts {
+            fs::write(part, "{").unwrap();
+        }
+        let _claim = store.claim("a").unwrap().unwrap();
+        assert!(!parts[0].exists() && parts[1].exists());
+    }
+
+    #[test]
+    fn packing_beside_packing_and_training_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..3 {
+                let store = &store;
+                scope.spawn(move || {
+                    for seed in 0..20 {
+                        let id = format!("{writer}-{seed}");
+                        store.put(&record(&id, "area", seed, 0.5)).unwrap();
+                    }
+                });
+                scope.spawn(move || {
+                    for _ in 0..10 {
+                        store.pack(|record| record).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(store.records().unwrap().len(), 60);
+        store.pack(|record| record).unwrap();
+        assert_eq!(store.records().unwrap().len(), 60);
     }
 
     #[test]

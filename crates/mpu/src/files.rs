@@ -15,9 +15,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("reading {}", path.display()))
 }
 
-/// Makes a folder that must not hold anything yet.
+/// Makes a folder that must not hold anything yet but what a killed process left half-written.
 pub(crate) fn new_folder(path: &Path) -> Result<()> {
     if path.exists() {
+        sweep(path)?;
         let mut entries =
             fs::read_dir(path).with_context(|| format!("looking into {}", path.display()))?;
         if entries.next().is_some() {
@@ -29,6 +30,21 @@ pub(crate) fn new_folder(path: &Path) -> Result<()> {
         }
     }
     fs::create_dir_all(path).with_context(|| format!("making the folder {}", path.display()))
+}
+
+/// Removes the files that [`write_atomic`] began in a folder and a killed process never finished.
+pub(crate) fn sweep(folder: &Path) -> Result<()> {
+    let looking = || format!("looking into {}", folder.display());
+    for entry in fs::read_dir(folder).with_context(looking)? {
+        let entry = entry.with_context(looking)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.ends_with(".part") {
+            let path = entry.path();
+            fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// The first of `name`, `name-2`, `name-3`, … that does not exist in `folder`.

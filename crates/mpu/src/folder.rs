@@ -202,7 +202,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// A folder for a new run; it must be empty.
+    /// A folder for a new run; it must be empty, but for what a killed process left half-written.
     pub fn create(path: &Path, config_toml: &str) -> Result<Self> {
         files::new_folder(path)?;
         let folder = Self {
@@ -223,7 +223,7 @@ impl RunFolder {
         };
         ensure!(
             folder.file("config.toml").is_file(),
-            "{} is not the folder of a run: it has no config.toml",
+            "{} is not the folder of a run: it has no config.toml\nhint: if training was stopped before it was written, begin again with --out",
             path.display()
         );
         Ok(folder)

@@ -63,6 +63,7 @@ impl Args {
             .event_format(form)
             .with_max_level(level)
             .with_writer(std::io::stderr)
+            .log_internal_errors(false)
             .with_span_events(FmtSpan::CLOSE)
             .with_ansi(std::io::stderr().is_terminal() && !no_color)
             .init();

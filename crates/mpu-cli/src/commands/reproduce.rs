@@ -7,7 +7,7 @@ use mpu_data::DatasetId;
 use mpu_data::source::resolve::{Locations, Network, status};
 use mpu_report::artefact::{self, Context};
 use mpu_report::figures::{Drawn, HeatMaps, Misspecification, PriorSweep, TrainingCurves};
-use mpu_report::store::{Store, bundle};
+use mpu_report::store::Store;
 use mpu_report::{Record, Section};
 
 use crate::args::runs::{Artefact, EngineKind, Pack, Reproduce};
@@ -188,24 +188,16 @@ fn absent(runs: &[Planned], locations: &Locations, fetch: bool) -> BTreeMap<&'st
 /// Packs the records of a store into one file a dataset, without what no figure needs.
 pub(crate) fn pack(args: &Pack) -> anyhow::Result<Answer> {
     let store = Store::open(&args.out)?;
-    let mut by_dataset: BTreeMap<String, Vec<Record>> = BTreeMap::new();
-    for mut record in store.records()?.into_values() {
+    let bundles = store.pack(|mut record| {
         if !needed_by_a_figure(&record) {
             record.curves = None;
             record.heat = None;
         }
-        let dataset = record.key.dataset.clone();
-        by_dataset.entry(dataset).or_default().push(record);
-    }
+        record
+    })?;
     let mut text = String::new();
-    for (dataset, records) in &by_dataset {
-        let path = args.out.join(format!("{dataset}.jsonl"));
-        files::write_atomic(&path, bundle(records)?.as_bytes())?;
-        writeln!(text, "{}: {} runs", path.display(), records.len())?;
-    }
-    // Only when every bundle is safe.
-    for record in by_dataset.values().flatten() {
-        store.forget(&record.id)?;
+    for (path, runs) in bundles {
+        writeln!(text, "{}: {runs} runs", path.display())?;
     }
     Ok(Answer::good(text))
 }

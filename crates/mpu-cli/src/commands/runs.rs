@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
 use mpu::RunFolder;
@@ -100,7 +99,7 @@ pub(crate) fn make(
         interrupted,
     };
     let tally = engine.run(&missing)?;
-    if interrupted.load(Ordering::SeqCst) {
+    if interrupted.asked() {
         let made = tally.trained + tally.failed + tally.elsewhere;
         let (left, total) = (missing.len() - made, runs.len());
         return Err(Stopped { left, total }.into());

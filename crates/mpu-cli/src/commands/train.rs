@@ -1,7 +1,6 @@
 //! `mpu-cli train`: from a configuration to a run folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use mpu::models::Threads;
@@ -14,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::args;
 use crate::commands::Answer;
-use crate::console::{Bar, Detectors, Downloads, bar, interrupts};
+use crate::console::{Bar, Detectors, Downloads, Interrupts, bar, interrupts, say};
 
 /// A run that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +44,7 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
                 if warning.needs_a_look() {
                     tracing::warn!("{warning}");
                 } else if tracing::enabled!(tracing::Level::WARN) {
-                    eprintln!("{warning}");
+                    say(&format!("{warning}\n"));
                 }
             }
             let names = rows.class_names();
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
                 let told = mpu::prior_sentence(report, &rows.table.class_names);
                 // What was estimated is information, not a warning; `--quiet` hides it all the same.
                 if tracing::enabled!(tracing::Level::WARN) {
-                    eprintln!("{told}");
+                    say(&format!("{told}\n"));
                 }
                 for warning in mpu::prior_calls(report, &rows.table.class_names) {
                     tracing::warn!("{warning}");
@@ -94,7 +93,7 @@ struct Session<'a, D> {
     folder: RunFolder,
     prepared: Prepared,
     threads: Threads,
-    interrupted: &'static AtomicBool,
+    interrupted: &'static Interrupts,
 }
 
 impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
@@ -188,8 +187,8 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
             return Ok(self.folder.clone());
         }
         let path = self.folder.file(&format!("lr-{lr}"));
-        if path.exists() {
-            return RunFolder::open(&path);
+        if let Ok(folder) = RunFolder::open(&path) {
+            return Ok(folder);
         }
         let mut config = self.config.clone();
         config.train.lr = lr;
@@ -254,7 +253,7 @@ struct Watch<'a> {
     folder: &'a RunFolder,
     bar: Bar,
     tensorboard: Option<EventWriter>,
-    interrupted: &'a AtomicBool,
+    interrupted: &'a Interrupts,
 }
 
 impl Observer for Watch<'_> {
@@ -309,7 +308,7 @@ impl Observer for Watch<'_> {
             Event::Checkpoint(state) => self.folder.write_checkpoint(state)?,
             _ => {}
         }
-        let stop = self.interrupted.load(Ordering::SeqCst);
+        let stop = self.interrupted.asked();
         Ok(if stop {
             Control::Stop
         } else {

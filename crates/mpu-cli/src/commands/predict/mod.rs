@@ -10,7 +10,6 @@ mod sink;
 mod summary;
 mod target;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -21,7 +20,7 @@ use rayon::prelude::*;
 use crate::args::predict::{OutputFormat, Predict};
 use crate::commands::Answer;
 use crate::commands::decision::Asked;
-use crate::console::{Bar, Interrupted, interrupts};
+use crate::console::{Bar, Interrupted, Interrupts, interrupts, say};
 
 use because::{Reason, reasons};
 use output::{Columns, Destination, KeyKind, Keys, Lines};
@@ -125,7 +124,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
     if to_stdout(args) {
         // Standard output is for the rows.
         if tracing::enabled!(tracing::Level::WARN) {
-            eprint!("{text}");
+            say(&text);
         }
         return Ok(Answer::good(String::new()));
     }
@@ -137,7 +136,7 @@ struct Job<'a> {
     args: &'a Predict,
     model: &'a Classifier,
     rule: Rule,
-    interrupted: &'a AtomicBool,
+    interrupted: &'a Interrupts,
     bar: &'a Bar,
 }
 
@@ -331,8 +330,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// Ends the work once Ctrl-C was pressed.
-fn stopped(interrupted: &AtomicBool) -> anyhow::Result<()> {
-    if interrupted.load(Ordering::SeqCst) {
+fn stopped(interrupted: &Interrupts) -> anyhow::Result<()> {
+    if interrupted.asked() {
         return Err(Interrupted("before the end: no output was written").into());
     }
     Ok(())

@@ -1,7 +1,5 @@
 //! The class shares of the rows to score, estimated from the rows themselves.
 
-use std::sync::atomic::AtomicBool;
-
 use mpu::{Classifier, Place, TargetSample};
 use rayon::prelude::*;
 
@@ -9,13 +7,13 @@ use super::rows::Blocks;
 use super::{no_rows, stopped};
 use crate::args::predict::Predict;
 use crate::commands::decision::Estimate;
-use crate::console::Bar;
+use crate::console::{Bar, Interrupts};
 
 /// Reads all rows once, keeps the probabilities of a sample, and finds the shares that make it likeliest.
 pub(super) fn estimate(
     args: &Predict,
     model: &Classifier,
-    interrupted: &AtomicBool,
+    interrupted: &Interrupts,
     bar: &Bar,
 ) -> anyhow::Result<Estimate> {
     bar.set_message("estimating class shares");
