@@ -164,6 +164,27 @@ pub(crate) struct Combined {
     pub(crate) state: State,
 }
 
+/// A rate by one kind of evidence.
+struct Found {
+    value: f64,
+    /// What it would be with known priors.
+    variance: f64,
+    /// By the prior of each observed class.
+    slopes: Vec<f64>,
+}
+
+impl Found {
+    /// Two independent findings, weighted.
+    fn mixed(&self, a: f64, other: &Self, b: f64) -> Self {
+        let slopes = self.slopes.iter().zip(&other.slopes);
+        Self {
+            value: a * self.value + b * other.value,
+            variance: a * a * self.variance + b * b * other.variance,
+            slopes: slopes.map(|(s, t)| a * s + b * t).collect(),
+        }
+    }
+}
+
 /// Counts and probabilities of answers.
 pub(crate) struct Tally<'a> {
     priors: &'a UncertainPriors,
@@ -252,45 +273,59 @@ impl<'a> Tally<'a> {
     /// A rate, or the sum of a rate over several answers times `scale`, in the target population.
     ///
     /// ```text
-    /// counts:         x = F(joint shares),  v = Var_rows + Σ_i (∂F/∂π_i)² σ_i²
-    /// probabilities:  m = F(mean_u[p_y 1(ŷ=j)] τ_y/π_y),  w = m(1-m)(4c² + 1/n_j) + Σ_i (∂F/∂b_i)² (1/n_i + 1/(n_u π_i) + σ_i²/π_i²)
-    /// x' = x cut to [0, 1],  v' = v + (x - x')²
-    /// value = (x'/v'' + m/w) / (1/v'' + 1/w),  v'' = v' + max(0, (x'-m)² - v' - w)
-    /// variance = max(1, (x'-m)²/(v'+w)) / (1/v' + 1/w)
+    /// counts:         x = F(joint shares),  v₀ = Var_rows,  s_i = ∂F/∂π_i
+    /// probabilities:  m = F(mean_u[p_y 1(ŷ=j)] τ_y/π_y),  w₀ = m(1-m)(4c² + 1/n_j) + Σ_i (∂F/∂b_i)² (1/n_i + 1/(n_u π_i)),  t_i = ∂F/∂b_i / π_i
+    /// x' = x cut to [0, 1],  v = v₀ + (Σ_i |s_i| σ_i)² + (x - x')²,  w = w₀ + (Σ_i |t_i| σ_i)²
+    /// value = (x'/v' + m/w) / (1/v' + 1/w),  v' = v + max(0, (x'-m)² - v - w)
+    /// variance = max(1, (x'-m)²/(v+w)) (α² (v₀ + (x - x')²) + β² w₀ + (Σ_i |α s_i + β t_i| σ_i)²),  α = w/(v+w),  β = v/(v+w)
     /// ```
     ///
     /// `σ_i` is the deviation of a prior, `b_i` a shift of the log-odds of class `i`, `n_j` the rows of the pool
     /// that are given the answers, `c` what calibration is off by at best. The variance of counts is found at shares
-    /// with one more row, spread over all answers, so that it is never 0. Where counts and probabilities disagree by
-    /// more than chance, the interval is widened, and the priors are doubted rather than the probabilities.
+    /// with one more row, spread over all answers, so that it is never 0. Counts and probabilities rest on the same
+    /// priors, and where one prior is off the others often are too, so these errors are added up before they are
+    /// squared. Where counts and probabilities disagree by more than chance, the interval is widened, and the priors
+    /// are doubted rather than the probabilities.
     #[doc(alias = "eq:pu-combined")]
     pub(crate) fn combined(&self, rate: Rate, answers: &[usize], scale: f64) -> Combined {
-        let (counted, v) = self.counted(rate, answers, scale);
-        let inside = counted.clamp(0.0, 1.0);
-        let v = (v + (counted - inside).powi(2)).max(1e-12);
-        let mut state = State::of(counted);
-        let Some((modelled, w)) = self.modelled(rate, answers, scale) else {
+        let mut counts = self.counted(rate, answers, scale);
+        let raw = counts.value;
+        counts.value = raw.clamp(0.0, 1.0);
+        counts.variance += (raw - counts.value).powi(2);
+        let v = self.variance(&counts).max(1e-12);
+        let mut state = State::of(raw);
+        let Some(model) = self.modelled(rate, answers, scale) else {
             return Combined {
-                value: inside,
-                raw: counted,
+                value: counts.value,
+                raw,
                 variance: v,
                 state,
             };
         };
+        let w = self.variance(&model);
         if state == State::NotIdentified {
             state = State::ByProbabilities;
         }
-        let apart = (inside - modelled).powi(2);
+        let apart = (counts.value - model.value).powi(2);
         let excess = (apart - v - w).max(0.0);
-        let spread = (apart / (v + w)).max(1.0) / (1.0 / v + 1.0 / w);
         let (a, b) = (1.0 / (v + excess), 1.0 / w);
-        let value = (a * inside + b * modelled) / (a + b);
+        let value = (a * counts.value + b * model.value) / (a + b);
+        let both = counts.mixed(w / (v + w), &model, v / (v + w));
         Combined {
             value,
-            raw: counted,
-            variance: spread,
+            raw,
+            variance: (apart / (v + w)).max(1.0) * self.variance(&both).max(1e-12),
             state,
         }
+    }
+
+    /// The variance of a rate, that of the priors included.
+    fn variance(&self, found: &Found) -> f64 {
+        let pairs = found.slopes.iter().zip(&self.priors.deviations);
+        let off: f64 = pairs
+            .map(|(slope, deviation)| (slope * deviation).abs())
+            .sum();
+        found.variance + off * off
     }
 
     /// The same with its 95 % interval.
@@ -299,8 +334,8 @@ impl<'a> Tally<'a> {
         Estimate::normal(found.value, found.raw, found.variance, found.state)
     }
 
-    /// The rate by counts and its variance.
-    fn counted(&self, rate: Rate, answers: &[usize], scale: f64) -> (f64, f64) {
+    /// The rate by counts.
+    fn counted(&self, rate: Rate, answers: &[usize], scale: f64) -> Found {
         const STEP: f64 = 1e-4;
         let told = self.priors.priors.as_slice();
         let negative = told.len() - 1;
@@ -312,25 +347,24 @@ impl<'a> Tally<'a> {
         let view = View::new(told, self.target.shares(told, told));
         let smoothed = self.counts.smoothed();
         let slopes = view.slopes(rate, answers, &smoothed);
-        let mut variance = scale * scale * self.counts.variance(&smoothed, answers, &slopes);
-        for (class, deviation) in self.priors.deviations.iter().enumerate() {
-            if *deviation == 0.0 {
-                continue;
-            }
+        let slope = |class: usize| {
             let moved = |step: f64| {
                 let mut pi = told.to_vec();
                 pi[class] += step;
                 pi[negative] -= step;
                 at(&pi)
             };
-            let slope = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
-            variance += (slope * deviation).powi(2);
+            (moved(STEP) - moved(-STEP)) / (2.0 * STEP)
+        };
+        Found {
+            value: at(told),
+            variance: scale * scale * self.counts.variance(&smoothed, answers, &slopes),
+            slopes: (0..negative).map(slope).collect(),
         }
-        (at(told), variance)
     }
 
-    /// The rate by probabilities and its variance.
-    fn modelled(&self, rate: Rate, answers: &[usize], scale: f64) -> Option<(f64, f64)> {
+    /// The rate by probabilities.
+    fn modelled(&self, rate: Rate, answers: &[usize], scale: f64) -> Option<Found> {
         const STEP: f64 = 1e-3;
         let modelled = self.modelled.as_ref()?;
         let pi = self.priors.priors.as_slice();
@@ -370,14 +404,18 @@ impl<'a> Tally<'a> {
         let off = 4.0 * CALIBRATION * CALIBRATION;
         let mut variance = value * (1.0 - value) * (off + 1.0 / support.max(1.0));
         let n_pool = self.counts.n(negative) as f64;
+        let mut slopes = vec![0.0; negative];
         for class in (0..negative).filter(|&class| pi[class] > 0.0) {
             let slope = (at(Some((class, STEP))) - at(Some((class, -STEP)))) / (2.0 * STEP);
             let n = (self.counts.n(class) as f64).max(1.0);
-            let prior = self.priors.deviations[class] / pi[class];
-            let shift = 1.0 / n + 1.0 / (n_pool * pi[class]).max(1.0) + prior * prior;
-            variance += slope * slope * shift;
+            variance += slope * slope * (1.0 / n + 1.0 / (n_pool * pi[class]).max(1.0));
+            slopes[class] = slope / pi[class];
         }
-        Some((value, variance))
+        Some(Found {
+            value,
+            variance,
+            slopes,
+        })
     }
 }
 
