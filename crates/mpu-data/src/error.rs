@@ -310,6 +310,16 @@ impl Error {
         }
     }
 
+    /// A download that failed; the address is named without what may be secret in it.
+    #[cfg(feature = "fetch")]
+    pub(crate) fn download(url: &str, reason: String, hint: Option<&str>) -> Self {
+        Self::Download {
+            url: crate::source::resolve::shown(url),
+            reason,
+            hint: hint.map(str::to_owned),
+        }
+    }
+
     pub(crate) fn bytes(file: &str, offset: u64, problem: impl Into<String>) -> Self {
         Self::BadBytes {
             file: file.to_owned(),

@@ -64,9 +64,10 @@ mod online {
     use crate::provenance::Origin;
     use crate::source::catalog::{Card, DatasetId, FileCard, Packing};
     use crate::source::fetch::{Download, Fetcher, RetryPolicy};
+    use crate::source::hub::{self, HubFile};
     use crate::source::load;
     use crate::source::progress::Progress;
-    use crate::source::resolve::{Located, LocatedFiles, LocatedPart, Locations};
+    use crate::source::resolve::{Located, LocatedFiles, LocatedPart, Locations, shown};
     use crate::source::unpack::Limit;
 
     /// Where a dataset may be downloaded from.
@@ -108,7 +109,7 @@ mod online {
     impl std::fmt::Display for Source {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             match self {
-                Self::Mirror(address) => f.write_str(address),
+                Self::Mirror(address) => f.write_str(&shown(address)),
                 Self::Hub(repo) => write!(f, "hub: {repo}"),
                 Self::Upstream(address) => f.write_str(address),
             }
@@ -153,14 +154,12 @@ mod online {
         let mut parts = Vec::new();
         for part in card.parts {
             let file = part.hub_file.unwrap_or_default();
-            let path = crate::source::hub::download(
-                &locations.hub,
+            let wanted = HubFile {
                 repo,
                 file,
-                &lock_dir,
-                retry,
-                progress,
-            )?;
+                at_most: card.hub_limit(part),
+            };
+            let path = hub::download(&locations.hub, &wanted, &lock_dir, retry, progress)?;
             parts.push(LocatedPart {
                 card: part,
                 files: LocatedFiles::Parquet(path),
@@ -169,7 +168,7 @@ mod online {
         let located = Located {
             card,
             origin: Origin::Download,
-            folder: crate::source::hub::cache_dir(&locations.hub),
+            folder: hub::cache_dir(&locations.hub),
             parts,
         };
         // The checksum of the Hub's own packing is not known: the rows decide.

@@ -100,6 +100,14 @@ impl Card {
     }
 }
 
+impl Card {
+    /// More bytes than a part can take as the Hub packs it: each row an image without compression, with the headers
+    /// of its format and a name.
+    pub fn hub_limit(&self, part: &PartCard) -> u64 {
+        (part.n_rows() as u64 + 1000) * (self.shape.len() as u64 + 1000)
+    }
+}
+
 /// What is known of one part.
 #[derive(Debug)]
 pub struct PartCard {

@@ -1,24 +1,28 @@
-//! Downloads of single files from plain addresses.
+//! Downloads of single files: the one way that bytes come from a server, a mirror, an upstream address or the Hub.
+//!
+//! A server is not trusted. It may be silent, slow, endless or lead in circles; all of that ends, by the limits of
+//! [`RetryPolicy`]. It may not choose where bytes are written, and secrets go to no other host.
 //!
 //! A file appears under its name only when it is complete and its checksum is right: bytes go to
 //! `<name>.part`, which is verified, synced and renamed. A cut transfer is resumed from the part
 //! file, in this run or a later one. `<name>.lock` keeps two processes apart.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use ureq::Agent;
 use ureq::http::{HeaderMap, header};
 
 use crate::error::{Error, Result};
 use crate::source::catalog::Packing;
 use crate::source::content::{hex, sha256};
+use crate::source::http::{Client, Follow, Pace, Token};
 use crate::source::lock::{Lock, beside};
-use crate::source::part::{Failure, PartFile};
+use crate::source::part::{Failure, PartFile, create_new};
 use crate::source::progress::Progress;
+use crate::source::resolve::shown;
 use crate::source::unpack::{Limit, read_file, unlzw};
 
 /// How often and how patiently a failed transfer is tried again.
@@ -30,6 +34,14 @@ pub struct RetryPolicy {
     pub first_pause: Duration,
     /// How long to wait for another process that downloads the same file.
     pub lock_timeout: Duration,
+    /// How long a name may take to be resolved, and a connection to be made.
+    pub connect_timeout: Duration,
+    /// How long a server may stay silent, and over how long its rate is looked at.
+    pub stall_timeout: Duration,
+    /// Bytes per second below which a server is too slow to wait for.
+    pub least_rate: u64,
+    /// How often a server may lead to another address.
+    pub max_redirects: u32,
 }
 
 impl Default for RetryPolicy {
@@ -38,6 +50,10 @@ impl Default for RetryPolicy {
             attempts: 5,
             first_pause: Duration::from_millis(500),
             lock_timeout: Duration::from_hours(1),
+            connect_timeout: Duration::from_secs(20),
+            stall_timeout: Duration::from_mins(1),
+            least_rate: 1000,
+            max_redirects: 10,
         }
     }
 }
@@ -49,6 +65,10 @@ impl RetryPolicy {
         attempts: 3,
         first_pause: Duration::from_millis(1),
         lock_timeout: Duration::from_secs(30),
+        connect_timeout: Duration::from_secs(5),
+        stall_timeout: Duration::from_secs(30),
+        least_rate: 1000,
+        max_redirects: 4,
     };
 }
 
@@ -65,7 +85,7 @@ impl RetryPolicy {
 }
 
 /// One file to download.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Download<'a> {
     /// Its address.
     pub url: &'a str,
@@ -73,10 +93,22 @@ pub struct Download<'a> {
     pub dest: &'a Path,
     /// The SHA-256 it must have, once unpacked.
     pub sha256: &'a str,
-    /// Its size, once unpacked.
+    /// Its size, once unpacked. No more is ever stored.
     pub size: u64,
     /// How it is packed at its address.
     pub packing: Packing,
+}
+
+impl std::fmt::Debug for Download<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Download")
+            .field("url", &shown(self.url)) // it may hold a password
+            .field("dest", &self.dest)
+            .field("sha256", &self.sha256)
+            .field("size", &self.size)
+            .field("packing", &self.packing)
+            .finish()
+    }
 }
 
 /// How a download went.
@@ -92,25 +124,29 @@ pub enum Outcome {
 }
 
 /// Downloads files. One value may serve many downloads and threads.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Fetcher {
-    agent: Agent,
-    retry: RetryPolicy,
+    pub(super) client: Client,
+    pub(super) retry: RetryPolicy,
+    /// What the Hub is shown, and nobody else.
+    pub(super) token: Option<Token>,
+}
+
+impl std::fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fetcher")
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Fetcher {
-    /// A fetcher that follows redirects and gives up on connections that stay silent.
+    /// A fetcher with so much patience.
     pub fn new(retry: RetryPolicy) -> Self {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_connect(Some(Duration::from_secs(20)))
-            .timeout_recv_response(Some(Duration::from_mins(1)))
-            .timeout_per_read(Some(Duration::from_mins(1)))
-            .user_agent(concat!("mpu-data/", env!("CARGO_PKG_VERSION")))
-            .build();
         Self {
-            agent: config.new_agent(),
+            client: Client::new(&retry),
             retry,
+            token: None,
         }
     }
 
@@ -151,21 +187,40 @@ impl Fetcher {
         name: &str,
         progress: &dyn Progress,
     ) -> Result<()> {
+        self.persist(job.url, name, progress, &|| part.len(), || {
+            self.attempt(job, part, name, progress)
+        })
+    }
+
+    /// Tries again while trying again may help. What brought new bytes is not counted as a failure in a row.
+    pub(super) fn persist<T>(
+        &self,
+        url: &str,
+        name: &str,
+        progress: &dyn Progress,
+        n_bytes: &dyn Fn() -> u64,
+        mut attempt: impl FnMut() -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
         let mut failures = 0;
         loop {
-            let before = part.len();
-            let (reason, asked_pause) = match self.attempt(job, part, name, progress) {
-                Ok(()) => return Ok(()),
+            let before = n_bytes();
+            let (reason, asked_pause) = match attempt() {
+                Ok(value) => return Ok(value),
                 Err(Failure::Final(error)) => return Err(error),
                 Err(Failure::Passing { reason, pause }) => (reason, pause),
             };
-            failures = if part.len() > before { 1 } else { failures + 1 };
+            let gained = n_bytes().saturating_sub(before);
+            failures = if gained >= Self::WORTH_A_RETRY {
+                1
+            } else {
+                failures + 1
+            };
             if failures >= self.retry.attempts {
-                return Err(Error::Download {
-                    url: job.url.to_owned(),
-                    reason: format!("{reason} ({failures} attempts)"),
-                    hint: Some("a later attempt goes on from where this one ended".to_owned()),
-                });
+                return Err(Error::download(
+                    url,
+                    format!("{reason} ({failures} attempts)"),
+                    Some("a later attempt goes on from where this one ended"),
+                ));
             }
             let pause = asked_pause
                 .unwrap_or_else(|| self.retry.pause(failures))
@@ -174,6 +229,9 @@ impl Fetcher {
             std::thread::sleep(pause);
         }
     }
+
+    /// New bytes that make an attempt count as progress: a server that sends a few at a time is left one day.
+    const WORTH_A_RETRY: u64 = 1 << 16;
 
     fn attempt(
         &self,
@@ -186,66 +244,47 @@ impl Fetcher {
         if job.packing == Packing::Plain && done == job.size {
             return Ok(());
         }
-        let mut request = self.agent.get(job.url);
+        let mut headers = Vec::new();
         if done > 0 {
-            request = request.header(header::RANGE, format!("bytes={done}-"));
-            if let Some(etag) = part.etag() {
-                request = request.header(header::IF_RANGE, etag);
-            }
+            headers.push((header::RANGE, format!("bytes={done}-")));
+            headers.extend(part.etag().map(|etag| (header::IF_RANGE, etag)));
         }
-        let response = request
-            .call()
-            .map_err(|error| Failure::passing(error.to_string()))?;
-        let (head, mut body) = response.into_parts();
-        match head.status.as_u16() {
+        let mut answer =
+            self.client
+                .get(job.url, &headers, self.token.as_ref(), Follow::Anywhere)?;
+        match answer.status {
             200 => {
                 done = 0;
                 part.restart(
-                    head.headers
+                    answer
+                        .headers
                         .get(header::ETAG)
                         .and_then(|tag| tag.to_str().ok()),
                 )?;
             }
-            206 if range_start(&head.headers) == Some(done) => {}
+            206 if range_start(&answer.headers) == Some(done) => {}
             206 | 416 => {
                 part.remove();
                 return Err(Failure::passing(
                     "the server cannot resume there".to_owned(),
                 ));
             }
-            status @ (408 | 429 | 500..) => {
-                return Err(Failure::Passing {
-                    reason: format!("the server answered {status}"),
-                    pause: retry_after(&head.headers),
-                });
-            }
-            status => {
-                return Err(Failure::Final(Error::Download {
-                    url: job.url.to_owned(),
-                    reason: format!("the server answered {status}"),
-                    hint: Some(
-                        "the address may have moved; the file can be put in place by hand"
-                            .to_owned(),
-                    ),
-                }));
-            }
+            status => return Err(refusal(job.url, status, &answer.headers)),
         }
-        let total = content_length(&head.headers).map(|rest| done + rest);
+        let total = content_length(&answer.headers).map(|rest| done.saturating_add(rest));
         if let (Packing::Plain, Some(total)) = (job.packing, total)
             && total != job.size
         {
             part.remove();
-            return Err(Failure::Final(Error::Download {
-                url: job.url.to_owned(),
-                reason: format!(
-                    "the file there has {total} bytes, the published one {}",
-                    job.size
-                ),
-                hint: None,
-            }));
+            let reason = format!(
+                "the file there has {total} bytes, the published one {}",
+                job.size
+            );
+            return Err(Failure::Final(Error::download(job.url, reason, None)));
         }
         progress.started(name, done, total);
-        part.append(&mut body, done, total, job, &mut |done| {
+        let pace = Pace::new(&self.retry);
+        part.append(&mut answer.body, done, total, job, pace, &mut |done| {
             progress.advanced(name, done);
         })
     }
@@ -257,18 +296,17 @@ fn finish(job: &Download<'_>, part: &PartFile) -> Result<()> {
         Packing::Plain => part.path.clone(),
         Packing::Compress => {
             let packed = read_file(&part.path, Limit::bytes(job.size))?;
-            let unpacked = unlzw(job.url, &packed, Limit::bytes(job.size))?;
+            let unpacked = unlzw(&shown(job.url), &packed, Limit::bytes(job.size))?;
             check(job, sha256(&unpacked))?;
             let path = beside(job.dest, ".unpacked");
-            fs::write(&path, unpacked).map_err(|error| Error::file("write", &path, &error))?;
+            create_new(&path)?
+                .write_all(&unpacked)
+                .map_err(|error| Error::file("write", &path, &error))?;
             path
         }
     };
     check(job, file_sha256(&ready)?)?;
-    let file = File::options()
-        .write(true)
-        .open(&ready)
-        .map_err(|error| Error::file("open", &ready, &error))?;
+    let file = PartFile::at(&ready).open(OpenOptions::new().write(true))?;
     file.sync_all()
         .map_err(|error| Error::file("sync", &ready, &error))?;
     fs::rename(&ready, job.dest).map_err(|error| Error::file("rename", &ready, &error))?;
@@ -286,7 +324,7 @@ fn check(job: &Download<'_>, found: String) -> Result<()> {
     }
     Err(Error::Checksum {
         file: file_name(job.dest),
-        from: job.url.to_owned(),
+        from: shown(job.url),
         expected: job.sha256.to_owned(),
         found,
         hint: None,
@@ -312,7 +350,22 @@ fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn content_length(headers: &HeaderMap) -> Option<u64> {
+/// What an answer without the file means: trouble that passes, or a no.
+pub(super) fn refusal(url: &str, status: u16, headers: &HeaderMap) -> Failure {
+    let reason = match status {
+        401 | 403 => format!("the server answered {status}: access denied"),
+        404 => "the server answered 404: not found".to_owned(),
+        _ => format!("the server answered {status}"),
+    };
+    if matches!(status, 408 | 429 | 500..) {
+        let pause = retry_after(headers);
+        return Failure::Passing { reason, pause };
+    }
+    let hint = "the address may have moved; the file can be put in place by hand";
+    Failure::Final(Error::download(url, reason, Some(hint)))
+}
+
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers
         .get(header::CONTENT_LENGTH)?
         .to_str()
@@ -330,6 +383,12 @@ fn range_start(headers: &HeaderMap) -> Option<u64> {
         .next()?
         .parse()
         .ok()
+}
+
+/// The last number of `Content-Range: bytes 5-9/10`.
+pub(super) fn range_total(headers: &HeaderMap) -> Option<u64> {
+    let range = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
+    range.rsplit_once('/')?.1.parse().ok()
 }
 
 /// `Retry-After` in seconds; dates are not understood.

@@ -31,6 +31,8 @@ pub mod content;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 #[cfg(feature = "fetch")]
+mod http;
+#[cfg(feature = "fetch")]
 pub mod hub;
 #[cfg(feature = "parquet")]
 pub mod hub_parquet;

@@ -36,15 +36,29 @@ pub struct HubSettings {
 impl std::fmt::Debug for HubSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HubSettings")
-            .field("endpoint", &self.endpoint)
+            .field("endpoint", &self.endpoint.as_deref().map(shown))
             .field("token", &self.token.as_ref().map(|_| "…")) // never printed
             .field("cache_dir", &self.cache_dir)
             .finish()
     }
 }
 
+/// An address as it may be printed: without user, password and query.
+pub(crate) fn shown(address: &str) -> String {
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = match address.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), address),
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}…@{host}{path}"),
+        None => address.to_owned(),
+    }
+}
+
 /// Where files are looked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Locations {
     /// The user's data folder: `<data_dir>/mnist/train-images-idx3-ubyte.gz` and so on.
     pub data_dir: Option<PathBuf>,
@@ -60,6 +74,19 @@ pub struct Locations {
     pub mirror: Option<String>,
     /// How the Hub is reached.
     pub hub: HubSettings,
+}
+
+impl std::fmt::Debug for Locations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Locations")
+            .field("data_dir", &self.data_dir)
+            .field("cache_dir", &self.cache_dir)
+            .field("debian_dir", &self.debian_dir)
+            .field("network", &self.network)
+            .field("mirror", &self.mirror.as_deref().map(shown)) // it may hold a password
+            .field("hub", &self.hub)
+            .finish()
+    }
 }
 
 impl Locations {
@@ -255,7 +282,7 @@ pub fn status(id: DatasetId, locations: &Locations) -> Status {
         Some(located) => located.origin.slug().to_owned(),
         None if id == DatasetId::Waveform1 => "generator".to_owned(),
         None => match (&locations.mirror, card.hub_repo) {
-            (Some(mirror), _) => mirror.clone(),
+            (Some(mirror), _) => shown(mirror),
             (None, Some(repo)) if cfg!(feature = "parquet") => format!("hub: {repo}"),
             (None, _) => card.upstream.to_owned(),
         },
@@ -367,6 +394,10 @@ mod tests {
             (Some(Origin::Generated), "generator")
         );
         locations.hub.token = Some("hf_secret".into());
+        locations.hub.endpoint = Some("https://me:secret@hub".into());
+        locations.mirror = Some("https://me:secret@mirror/files".into());
         assert!(!format!("{locations:?}").contains("secret"));
+        let source = status(DatasetId::Mnist, &locations).source;
+        assert_eq!(source, "https://…@mirror/files");
     }
 }

@@ -36,6 +36,12 @@ pub(crate) struct Response {
     pub(crate) cut_after: Option<usize>,
     /// Stay silent for so long before the last byte that is sent.
     pub(crate) stall: Duration,
+    /// Stay silent for so long before the first byte of the answer.
+    pub(crate) silent: Duration,
+    /// Send byte by byte, with so long a pause after each.
+    pub(crate) drip: Duration,
+    /// Announce no length and send the body again and again.
+    pub(crate) endless: bool,
 }
 
 impl Response {
@@ -59,6 +65,24 @@ impl Response {
 
     pub(crate) fn stall(mut self, pause: Duration) -> Self {
         self.stall = pause;
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn silent(mut self, pause: Duration) -> Self {
+        self.silent = pause;
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn drip(mut self, pause: Duration) -> Self {
+        self.drip = pause;
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn endless(mut self) -> Self {
+        self.endless = true;
         self
     }
 
@@ -154,6 +178,7 @@ fn serve(
     };
     let response = answer(&request, n_before);
     let mut out = stream;
+    std::thread::sleep(response.silent);
     write!(
         out,
         "HTTP/1.1 {} test\r\nConnection: close\r\n",
@@ -161,6 +186,13 @@ fn serve(
     )?;
     for (name, value) in &response.headers {
         write!(out, "{name}: {value}\r\n")?;
+    }
+    if response.endless {
+        write!(out, "\r\n")?;
+        let many = response.body.repeat(1 << 16);
+        loop {
+            out.write_all(&many)?;
+        }
     }
     write!(out, "Content-Length: {}\r\n\r\n", response.body.len())?;
     if request.method == "HEAD" {
@@ -170,6 +202,13 @@ fn serve(
         .cut_after
         .unwrap_or(response.body.len())
         .min(response.body.len());
+    if !response.drip.is_zero() {
+        for byte in &response.body[..n_sent] {
+            out.write_all(&[*byte])?;
+            std::thread::sleep(response.drip);
+        }
+        return Ok(());
+    }
     let (first, last) = response.body[..n_sent].split_at(n_sent.saturating_sub(1));
     out.write_all(first)?;
     out.flush()?;

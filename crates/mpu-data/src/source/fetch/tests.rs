@@ -277,6 +277,140 @@ fn redirects_are_followed_but_not_forever() {
 }
 
 #[test]
+fn a_redirect_without_an_address_is_an_error() {
+    for (status, location) in [(302, None), (307, Some("file:///etc/passwd")), (304, None)] {
+        let server = Server::start(move |_, _| match location {
+            Some(location) => Response::new(status, b"").header("Location", location),
+            None => Response::new(status, b""),
+        });
+        let download = Try::new(&server, &content());
+        let error = download.fails(RetryPolicy::QUICK);
+        assert!(error.contains(&format!("answered {status}")), "{error}");
+        assert_eq!(server.n_requests("GET"), 1);
+    }
+}
+
+/// The rate is looked at, not only whether anything comes; and a little progress does not count as progress for ever.
+#[test]
+fn a_server_that_sends_byte_by_byte_is_given_up() {
+    let drip = Duration::from_millis(5);
+    let server =
+        Server::start(move |request, _| Response::file(request, &content(), "\"v1\"").drip(drip));
+    let download = Try::new(&server, &content());
+    let policy = RetryPolicy {
+        stall_timeout: Duration::from_millis(100),
+        least_rate: 100_000,
+        ..RetryPolicy::QUICK
+    };
+    let error = download.fails(policy);
+    assert!(
+        error.contains("too slowly") && error.contains("3 attempts"),
+        "{error}"
+    );
+    assert_eq!(server.n_requests("GET"), 3);
+}
+
+#[test]
+fn an_endless_body_ends_at_the_published_size() {
+    let server = Server::start(|_, _| Response::new(200, b"x").endless());
+    for packing in [Packing::Plain, Packing::Compress] {
+        let mut download = Try::new(&server, &content());
+        download.packing = packing;
+        let error = download.fails(RetryPolicy::QUICK);
+        assert!(
+            error.contains("more than the expected 300000 bytes"),
+            "{error}"
+        );
+        assert_eq!(download.names(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_length_that_overflows_is_an_error() {
+    let server = Server::start(|request, n_before| match n_before {
+        0 => Response::file(request, &content(), "\"v1\"").cut_after(100_000),
+        _ => Response::new(206, b"")
+            .header("Content-Range", "bytes 100000-299999/300000")
+            .header("Content-Length", "18446744073709551615"),
+    });
+    let download = Try::new(&server, &content());
+    download.fails(RetryPolicy::QUICK);
+}
+
+/// Whoever can put a link beside a download must not choose which file it is written to.
+#[cfg(unix)]
+#[test]
+fn links_beside_a_download_are_not_followed() {
+    let server = Server::start(|request, _| Response::file(request, &content(), "\"v1\""));
+    let packed = crate::source::unpack::tests::compressed_by_ncompress();
+    let unpacked = unlzw("f", &packed, Limit::DEFAULT).unwrap();
+    let packing_server =
+        Server::start(move |request, _| Response::file(request, &packed, "\"v1\""));
+    for (suffix, is_symbolic) in [
+        (".part", true),
+        (".part", false),
+        (".part.etag", true),
+        (".unpacked", true),
+    ] {
+        let (mut download, expected) = if suffix == ".unpacked" {
+            (Try::new(&packing_server, &unpacked), unpacked.clone())
+        } else {
+            (Try::new(&server, &content()), content())
+        };
+        if suffix == ".unpacked" {
+            download.packing = Packing::Compress;
+        }
+        let victim = download.dir.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let link = beside(&download.dest(), suffix);
+        if is_symbolic {
+            std::os::unix::fs::symlink(&victim, &link).unwrap();
+        } else {
+            fs::hard_link(&victim, &link).unwrap();
+        }
+        download.succeeds(&expected);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious", "{suffix}");
+        assert!(!fs::symlink_metadata(download.dest()).unwrap().is_symlink());
+    }
+}
+
+#[test]
+fn a_password_in_an_address_is_used_but_not_printed() {
+    let server = Server::start(|_, _| Response::new(404, b""));
+    let mut download = Try::new(&server, &content());
+    download.url = download.url.replace("http://", "http://me:secret@");
+    let error = download.fails(RetryPolicy::QUICK);
+    assert!(
+        error.contains("404") && !error.contains("secret"),
+        "{error}"
+    );
+    assert_eq!(
+        server.log()[0].headers["authorization"],
+        "Basic bWU6c2VjcmV0"
+    );
+    for bad in [
+        "http://me:secret@ho st/",
+        "me:secret@host/file",
+        "http://me:secret@/x",
+    ] {
+        download.url = bad.to_owned();
+        let error = download.fails(RetryPolicy::QUICK);
+        assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn a_password_does_not_follow_a_redirect_to_another_host() {
+    let other = Server::start(|request, _| Response::file(request, &content(), "\"v1\""));
+    let to = format!("{}/x", other.url);
+    let server = Server::start(move |_, _| Response::new(302, b"").header("Location", &to));
+    let mut download = Try::new(&server, &content());
+    download.url = download.url.replace("http://", "http://me:secret@");
+    download.succeeds(&content());
+    assert_eq!(other.log()[0].headers.get("authorization"), None);
+}
+
+#[test]
 fn nobody_answering_is_an_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,5 @@
 use std::process::Command;
+use std::time::Duration;
 
 use super::*;
 use crate::source::content::sha256;
@@ -7,6 +8,11 @@ use crate::source::server::{Request, Response, Server, bytes};
 
 const REPO: &str = "someone/digits";
 const FILE: &str = "digits/train-00000-of-00001.parquet";
+const WANTED: HubFile<'_> = HubFile {
+    repo: REPO,
+    file: FILE,
+    at_most: 300_000,
+};
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 fn content() -> Vec<u8> {
@@ -21,7 +27,10 @@ fn hub_file(request: &Request, content: &[u8]) -> Response {
 
 /// The client asks for the first byte to learn of the file, and then for all of it.
 fn is_transfer(request: &Request) -> bool {
-    request.headers["range"] != "bytes=0-0"
+    request
+        .headers
+        .get("range")
+        .is_none_or(|range| range != "bytes=0-0")
 }
 
 struct Try {
@@ -41,15 +50,24 @@ impl Try {
     }
 
     fn get(&self) -> Result<PathBuf> {
+        self.get_with(&RetryPolicy::QUICK)
+    }
+
+    fn get_with(&self, retry: &RetryPolicy) -> Result<PathBuf> {
         let lock_dir = self.dir.path().join("locks");
-        download(
-            &self.settings,
-            REPO,
-            FILE,
-            &lock_dir,
-            &RetryPolicy::QUICK,
-            &Quiet,
-        )
+        download(&self.settings, &WANTED, &lock_dir, retry, &Quiet)
+    }
+
+    /// What a download that must fail says, once it is sure that nothing was left outside the cache or counts as here.
+    fn fails(&self, retry: &RetryPolicy) -> String {
+        let error = self.get_with(retry).unwrap_err().to_string();
+        assert_eq!(cached(&self.settings, REPO, FILE), None, "{error}");
+        assert_eq!(self.blobs(), Vec::<PathBuf>::new(), "{error}");
+        let names = fs::read_dir(self.dir.path()).unwrap();
+        for name in names.map(|entry| entry.unwrap().file_name()) {
+            assert!(name == "hub" || name == "locks", "{name:?}: {error}");
+        }
+        error
     }
 
     fn blobs(&self) -> Vec<PathBuf> {
@@ -91,14 +109,12 @@ fn a_cut_transfer_goes_on_where_it_stopped() {
     let hub = Try::new(&server);
     assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
     let log = server.log();
-    let ranges: Vec<&str> = log.iter().map(|r| r.headers["range"].as_str()).collect();
-    assert_eq!(
-        ranges,
-        ["bytes=0-0", "bytes=0-", "bytes=0-0", "bytes=5000-"]
-    );
+    let range = |request: &Request| request.headers.get("range").cloned();
+    let ranges: Vec<Option<String>> = log.iter().map(range).collect();
+    let expected = [Some("bytes=0-0"), None, Some("bytes=5000-")];
+    assert_eq!(ranges, expected.map(|range| range.map(str::to_owned)));
 }
 
-/// The client keeps whatever arrives; the check here does not.
 #[test]
 fn a_wrong_file_does_not_stay_in_the_cache() {
     let server = Server::start(|request, _| {
@@ -139,15 +155,8 @@ fn a_server_in_trouble_is_asked_again_and_a_missing_file_is_not() {
 fn child_process() {
     if std::env::var_os("MPU_TEST_HUB").is_some() {
         let dir = tempfile::tempdir().unwrap();
-        let path = download(
-            &HubSettings::default(),
-            REPO,
-            FILE,
-            dir.path(),
-            &RetryPolicy::QUICK,
-            &Quiet,
-        )
-        .unwrap();
+        let settings = HubSettings::default();
+        let path = download(&settings, &WANTED, dir.path(), &RetryPolicy::QUICK, &Quiet).unwrap();
         assert_eq!(Some(path), cached(&HubSettings::default(), REPO, FILE));
     }
 }
@@ -177,4 +186,141 @@ fn the_hubs_own_variables_are_honoured() {
     };
     let path = cached(&settings, REPO, FILE).unwrap();
     assert_eq!(fs::read(path).unwrap(), content());
+}
+
+/// The Hub as it is: an answer that says what the file is, and a redirect to a host that has it.
+fn redirecting(to: &str) -> Server {
+    let to = format!("{to}/blob?signature=hidden");
+    Server::start(move |_, _| {
+        Response::new(302, b"")
+            .header("Location", &to)
+            .header("X-Linked-Etag", &format!("\"{}\"", sha256(&content())))
+            .header("X-Linked-Size", "200000")
+            .header("X-Repo-Commit", COMMIT)
+    })
+}
+
+#[test]
+fn the_token_stays_with_the_endpoints_host() {
+    let elsewhere = Server::start(|request, _| Response::file(request, &content(), "\"other\""));
+    let server = redirecting(&elsewhere.url);
+    let hub = Try::new(&server);
+    assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
+    for request in server.log() {
+        assert_eq!(request.headers["authorization"], "Bearer hf_test");
+    }
+    assert_eq!(elsewhere.log().len(), 1);
+    assert_eq!(elsewhere.log()[0].headers.get("authorization"), None);
+}
+
+#[test]
+fn a_tag_or_commit_that_is_a_path_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let victim = dir.path().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    let absolute = victim.to_str().unwrap().to_owned();
+    let right = sha256(&content());
+    let bad = [
+        absolute,
+        "../../x".to_owned(),
+        "..".to_owned(),
+        String::new(),
+        format!("{}/", &right[1..]),
+        format!("{right}0"),
+        "z".repeat(64),
+    ];
+    for bad in bad {
+        for (tag, commit) in [(&*bad, COMMIT), (&*right, &*bad)] {
+            let (tag, commit) = (tag.to_owned(), commit.to_owned());
+            let server = Server::start(move |request, _| {
+                let tag = format!("\"{tag}\"");
+                Response::file(request, &content(), &tag).header("X-Repo-Commit", &commit)
+            });
+            let error = Try::new(&server).fails(&RetryPolicy::QUICK);
+            assert!(error.contains("hexadecimal digits"), "{error}");
+            assert_eq!(server.log().len(), 1, "asked again in vain");
+        }
+    }
+    assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
+}
+
+#[test]
+fn a_redirect_without_an_address_or_without_an_end_is_an_error() {
+    for status in [302, 304, 307] {
+        let server = Server::start(move |_, _| Response::new(status, b""));
+        let error = Try::new(&server).fails(&RetryPolicy::QUICK);
+        assert!(error.contains(&format!("answered {status}")), "{error}");
+    }
+    let server =
+        Server::start(|request, _| Response::new(302, b"").header("Location", &request.path));
+    let error = Try::new(&server).fails(&RetryPolicy::QUICK);
+    assert!(error.contains("more than 4 redirects"), "{error}");
+    assert_eq!(server.log().len(), 5);
+}
+
+#[test]
+fn an_endless_or_too_large_body_is_not_stored() {
+    let server = Server::start(|request, _| {
+        let response = hub_file(request, &content());
+        if is_transfer(request) {
+            Response::new(200, b"x").endless()
+        } else {
+            response
+        }
+    });
+    let error = Try::new(&server).fails(&RetryPolicy::QUICK);
+    assert!(
+        error.contains("more than the expected 200000 bytes"),
+        "{error}"
+    );
+
+    let large = bytes(400_000);
+    let server = Server::start(move |request, _| hub_file(request, &large));
+    let error = Try::new(&server).fails(&RetryPolicy::QUICK);
+    assert!(
+        error.contains("has 400000 bytes, more than the 300000"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_silent_server_is_given_up() {
+    let server = Server::start(|_, _| Response::new(200, b"").silent(Duration::from_secs(30)));
+    let since = std::time::Instant::now();
+    let retry = RetryPolicy {
+        stall_timeout: Duration::from_millis(100),
+        ..RetryPolicy::QUICK
+    };
+    let error = Try::new(&server).fails(&retry);
+    assert!(error.contains("3 attempts"), "{error}");
+    assert!(since.elapsed() < Duration::from_secs(10));
+}
+
+/// The file lies complete by name but not by content, as the client of another program left it.
+#[test]
+fn a_cut_file_in_the_cache_is_brought_anew() {
+    let server = Server::start(|request, _| hub_file(request, &content()));
+    let hub = Try::new(&server);
+    let path = hub.get().unwrap();
+    fs::write(&path, &content()[..1000]).unwrap();
+    assert_eq!(hub.get().unwrap(), path);
+    assert_eq!(fs::read(&path).unwrap(), content());
+}
+
+#[test]
+fn a_ref_that_is_a_path_is_not_followed() {
+    let server = Server::start(|request, _| hub_file(request, &content()));
+    let hub = Try::new(&server);
+    let outside = hub.dir.path().join("outside").join(FILE);
+    fs::create_dir_all(outside.parent().unwrap()).unwrap();
+    fs::write(&outside, "x").unwrap();
+    let main = cache_dir(&hub.settings).join("datasets--someone--digits/refs/main");
+    fs::create_dir_all(main.parent().unwrap()).unwrap();
+    for commit in [
+        hub.dir.path().join("outside").to_str().unwrap(),
+        "../../../outside",
+    ] {
+        fs::write(&main, commit).unwrap();
+        assert_eq!(cached(&hub.settings, REPO, FILE), None);
+    }
 }
