@@ -39,7 +39,7 @@ impl Shape {
                 channels,
                 height,
                 width,
-            } => channels * height * width,
+            } => channels.saturating_mul(height).saturating_mul(width),
         }
     }
 

@@ -118,11 +118,59 @@ fn without_zeros(mut divisors: Vec<f64>) -> Vec<f64> {
 
 /// A fitted scaling: stored with the model, applied when training and when predicting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Scaler {
     scaling: Scaling,
     width: usize,
     shift: Vec<f64>,
     divisor: Vec<f64>,
+}
+
+/// A scaling as stored; checked when it is read.
+#[derive(Deserialize)]
+struct Stored {
+    scaling: Scaling,
+    width: usize,
+    shift: Vec<f64>,
+    divisor: Vec<f64>,
+}
+
+impl TryFrom<Stored> for Scaler {
+    type Error = Error;
+
+    fn try_from(stored: Stored) -> Result<Self> {
+        let Stored {
+            scaling,
+            width,
+            shift,
+            divisor,
+        } = stored;
+        if matches!(scaling, Scaling::MinMax | Scaling::Standardize) {
+            for fitted in [shift.len(), divisor.len()] {
+                if fitted != width {
+                    return Err(Error::ScalingWidth {
+                        fitted,
+                        found: width,
+                    });
+                }
+            }
+        }
+        let wrong = |name: &str, value: f64, allowed: &str| {
+            Err(crate::error::bad_setting(name, value, allowed))
+        };
+        if let Some(&value) = shift.iter().find(|value| !value.is_finite()) {
+            return wrong("a shift of the scaling", value, "finite");
+        }
+        if let Some(&value) = divisor.iter().find(|v| !(v.is_finite() && **v > 0.0)) {
+            return wrong("a divisor of the scaling", value, "above 0 and finite");
+        }
+        Ok(Self {
+            scaling,
+            width,
+            shift,
+            divisor,
+        })
+    }
 }
 
 impl Scaler {
@@ -245,6 +293,25 @@ mod tests {
                 .apply(&mut features)
                 .unwrap();
             assert!(features.values().iter().all(|v| v.is_finite()));
+        }
+    }
+
+    #[test]
+    fn a_stored_scaling_is_checked() {
+        let scaler = Scaling::MinMax
+            .fit(&table(&[1.0, 2.0, 3.0, 5.0]), &[0, 1])
+            .unwrap();
+        let stored = serde_json::to_value(&scaler).unwrap();
+        for (key, value) in [
+            ("divisor", serde_json::json!([-2.0, 3.0])),
+            ("divisor", serde_json::json!([0.0, 3.0])),
+            ("divisor", serde_json::json!([2.0])),
+            ("shift", serde_json::json!([1.0, 2.0, 3.0])),
+            ("width", serde_json::json!(3)),
+        ] {
+            let mut tampered = stored.clone();
+            tampered[key] = value;
+            assert!(serde_json::from_value::<Scaler>(tampered).is_err(), "{key}");
         }
     }
 

@@ -100,15 +100,30 @@ pub(super) enum Content {
 pub(super) enum TypedColumn {
     Numbers(Vec<f64>),
     Integers(Vec<Option<i64>>),
+    Unsigned(Vec<Option<u64>>),
     Texts(Vec<Option<Box<[u8]>>>),
 }
 
 impl TypedColumn {
+    #[cfg(feature = "parquet")]
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Numbers(values) => values.len(),
+            Self::Integers(values) => values.len(),
+            Self::Unsigned(values) => values.len(),
+            Self::Texts(values) => values.len(),
+        }
+    }
+
     pub(super) fn cell(&self, row: usize) -> Cell<'_> {
         match self {
             Self::Numbers(values) => values.get(row).map_or(Cell::Missing, |v| Cell::Number(*v)),
             Self::Integers(values) => match values.get(row) {
                 Some(Some(value)) => Cell::Integer(*value),
+                _ => Cell::Missing,
+            },
+            Self::Unsigned(values) => match values.get(row) {
+                Some(Some(value)) => Cell::Unsigned(*value),
                 _ => Cell::Missing,
             },
             Self::Texts(values) => match values.get(row) {

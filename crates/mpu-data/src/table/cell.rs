@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::looks::with_point;
+use super::options::Decimal;
+
 /// One cell as its reader found it. Bytes of text are UTF-8 without surrounding white space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Cell<'a> {
@@ -11,6 +14,8 @@ pub(super) enum Cell<'a> {
     Number(f64),
     /// A whole number of a typed format.
     Integer(i64),
+    /// A whole number of a typed format that has no negative ones.
+    Unsigned(u64),
     /// Text that may be a number.
     Text(&'a [u8]),
     /// Text in which each double quote is doubled.
@@ -35,6 +40,7 @@ impl<'a> Cell<'a> {
             Self::Missing => Cow::Borrowed(""),
             Self::Number(value) => Cow::Owned(format!("{value}")),
             Self::Integer(value) => Cow::Owned(format!("{value}")),
+            Self::Unsigned(value) => Cow::Owned(format!("{value}")),
             Self::Text(bytes) | Self::Word(bytes) => String::from_utf8_lossy(bytes),
             Self::Escaped(bytes) => {
                 Cow::Owned(String::from_utf8_lossy(bytes).replace("\"\"", "\""))
@@ -47,7 +53,7 @@ impl<'a> Cell<'a> {
     pub(super) fn value(self, markers: &Markers) -> Value<'a> {
         match self {
             Self::Text(bytes) => {
-                if let Some(number) = parse_f32(bytes) {
+                if let Some(number) = markers.parse(bytes) {
                     return markers.number(number);
                 }
                 if markers.contains(bytes) {
@@ -58,6 +64,7 @@ impl<'a> Cell<'a> {
             Self::Number(value) if value.is_nan() => Value::Missing,
             Self::Number(value) => markers.number(value as f32),
             Self::Integer(value) => markers.number(value as f32),
+            Self::Unsigned(value) => markers.number(value as f32),
             Self::Missing => Value::Missing,
             Self::Word(bytes) if markers.contains(bytes) => Value::Missing,
             Self::Word(_) | Self::Escaped(_) => Value::Text(self.text()),
@@ -70,6 +77,43 @@ impl<'a> Cell<'a> {
         match self {
             Self::Word(bytes) => Self::Text(bytes).value(markers),
             cell => cell.value(markers),
+        }
+    }
+
+    /// What the cell says in a column that is known to be numeric, less an offset; rounded once, after that.
+    pub(super) fn less(self, offset: f64, markers: &Markers) -> Value<'a> {
+        let value = self.numeric(markers);
+        if offset == 0.0 || !matches!(value, Value::Number(number) if number.is_finite()) {
+            return value;
+        }
+        self.difference(offset, markers)
+            .map_or(value, |difference| Value::Number(difference as f32))
+    }
+
+    /// The number less an offset, without the rounding to `f32`.
+    pub(super) fn difference(self, offset: f64, markers: &Markers) -> Option<f64> {
+        let text = || match self {
+            Self::Text(bytes) | Self::Word(bytes) => {
+                let text = std::str::from_utf8(bytes).ok()?;
+                match markers.decimal {
+                    Decimal::Point => Some(Cow::Borrowed(text)),
+                    Decimal::Comma => with_point(text).map(Cow::Owned),
+                }
+            }
+            _ => None,
+        };
+        // Whole numbers of more than 53 bits are not exact in `f64` either.
+        let whole = match self {
+            Self::Integer(value) => Some(i128::from(value)),
+            Self::Unsigned(value) => Some(i128::from(value)),
+            _ => text().and_then(|text| text.parse().ok()),
+        };
+        if let Some(whole) = whole.filter(|_| offset.fract() == 0.0 && offset.abs() < 1e30) {
+            return whole.checked_sub(offset as i128).map(|value| value as f64);
+        }
+        match self {
+            Self::Number(value) => Some(value - offset),
+            _ => text()?.parse::<f64>().ok().map(|value| value - offset),
         }
     }
 
@@ -103,6 +147,7 @@ pub(super) struct Markers {
     texts: Vec<Vec<u8>>,
     longest: usize,
     numbers: Vec<f32>,
+    decimal: Decimal,
 }
 
 /// Texts that always stand for a missing value; the empty text does too.
@@ -122,12 +167,39 @@ impl Markers {
             texts,
             longest,
             numbers,
+            decimal: Decimal::Point,
         }
     }
 
-    /// Whether some number stands for a missing value.
-    pub(super) fn has_numbers(&self) -> bool {
-        !self.numbers.is_empty()
+    /// With numbers written so.
+    pub(super) fn with_decimal(mut self, decimal: Decimal) -> Self {
+        self.decimal = decimal;
+        self
+    }
+
+    /// Without these texts: they are values.
+    pub(super) fn without(mut self, words: &[String]) -> Self {
+        let is_kept = |text: &[u8]| {
+            words
+                .iter()
+                .any(|word| word.trim().as_bytes().eq_ignore_ascii_case(text))
+        };
+        self.texts.retain(|text| !is_kept(text));
+        self
+    }
+
+    /// Reads a number in text.
+    #[inline]
+    fn parse(&self, text: &[u8]) -> Option<f32> {
+        if self.decimal == Decimal::Point {
+            return parse_f32(text);
+        }
+        parse_f32(with_point(std::str::from_utf8(text).ok()?)?.as_bytes())
+    }
+
+    /// Whether plain decimal numbers mean what they say.
+    pub(super) fn are_plain(&self) -> bool {
+        self.numbers.is_empty() && self.decimal == Decimal::Point
     }
 
     /// A number, unless it is one that stands for a missing value.

@@ -189,7 +189,13 @@ impl<'s> EncodedChunks<'s> {
             };
             Rows::Table {
                 source,
-                encoder: Encoder::new(schema, &roles, labeling, gap),
+                encoder: Encoder::new(
+                    schema,
+                    &roles,
+                    labeling,
+                    gap,
+                    options.decimal.unwrap_or(schema.decimal),
+                ),
             }
         };
         Ok(Self {
@@ -345,7 +351,7 @@ fn open_table(
         .chain(&layout.excluded)
         .map(String::as_str);
     let open_options = OpenOptions {
-        delimiter: options.delimiter,
+        delimiter: options.delimiter.or(schema.delimiter()),
         labels: options.labels.clone(),
         libsvm: Columns::from_names(known.filter(|name| name.starts_with('f'))),
         limits: options.limits,

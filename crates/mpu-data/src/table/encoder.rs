@@ -8,7 +8,7 @@ use super::error::{Result, TableError};
 use super::label_error::LabelError;
 use super::labels::canonical;
 use super::layout::Role;
-use super::options::Missing;
+use super::options::{Decimal, Missing};
 use super::place::At;
 use super::schema::{ColumnKind, FeatureSchema};
 use crate::MpuLabel;
@@ -43,6 +43,8 @@ pub(super) enum Gap {
 pub(super) struct Encoder<'s> {
     schema: &'s FeatureSchema,
     markers: Markers,
+    /// What stands for a missing label.
+    label_markers: Markers,
     actions: Vec<Action<'s>>,
     labeling: Labeling<'s>,
     gap: Gap,
@@ -60,6 +62,7 @@ enum Action<'s> {
         column: usize,
         at: usize,
         impute: Option<f32>,
+        offset: f64,
     },
     OneHot {
         column: usize,
@@ -148,6 +151,7 @@ impl<'s> Encoder<'s> {
         roles: &[Role],
         labeling: Labeling<'s>,
         gap: Gap,
+        decimal: Decimal,
     ) -> Self {
         let mut starts = Vec::with_capacity(schema.columns.len());
         let mut start = 0;
@@ -163,10 +167,11 @@ impl<'s> Encoder<'s> {
                 Role::Id => Action::Id,
                 Role::Key => Action::Key,
                 Role::Feature(column) => match &schema.columns[column].kind {
-                    ColumnKind::Numeric { impute } => Action::Numeric {
+                    ColumnKind::Numeric { impute, offset } => Action::Numeric {
                         column,
                         at: starts[column],
                         impute: *impute,
+                        offset: *offset,
                     },
                     ColumnKind::Categorical { categories, impute } => Action::OneHot {
                         column,
@@ -179,7 +184,8 @@ impl<'s> Encoder<'s> {
             .collect();
         Self {
             schema,
-            markers: Markers::new(&schema.missing_markers),
+            label_markers: Markers::new(&schema.missing_markers).without(&schema.class_words),
+            markers: Markers::new(&schema.missing_markers).with_decimal(decimal),
             actions,
             labeling,
             gap,
@@ -227,8 +233,13 @@ impl<'s> Encoder<'s> {
         gaps.clear();
         for (cell, action) in row.cells.iter().zip(&self.actions) {
             match action {
-                Action::Numeric { column, at, impute } => {
-                    features[*at] = match cell.numeric(&self.markers) {
+                Action::Numeric {
+                    column,
+                    at,
+                    impute,
+                    offset,
+                } => {
+                    features[*at] = match cell.less(*offset, &self.markers) {
                         Value::Number(value) if value.is_finite() => value,
                         Value::Missing => {
                             gaps.push(*column);
@@ -304,7 +315,7 @@ impl<'s> Encoder<'s> {
         label: &mut MpuLabel,
         out: &mut Encoded,
     ) -> Result<()> {
-        let text = cell.categorical(&self.markers);
+        let text = cell.categorical(&self.label_markers);
         match (&self.labeling, text) {
             (Labeling::Column(codes), Some(text)) => {
                 let Some(code) = codes.get(text.as_ref()) else {

@@ -79,8 +79,9 @@ pub enum TableError {
     /// Content that asks for more memory than allowed.
     #[error(
         "{}: {what} needs {bytes} bytes, the limit is {limit}\n\
-         hint: check the file; if it is right, raise the limit `{name}`",
-        file.display()
+         hint: check the file{}",
+        file.display(),
+        raise(*name)
     )]
     TooBig {
         /// The file.
@@ -91,12 +92,17 @@ pub enum TableError {
         bytes: u64,
         /// How much is allowed.
         limit: u64,
-        /// The field of [`Limits`](super::Limits).
-        name: &'static str,
+        /// The field of [`Limits`](super::Limits), if it is one of these.
+        name: Option<&'static str>,
     },
 
     /// More columns than allowed.
-    #[error("{}: {found} columns, the limit is {limit}", file.display())]
+    #[error(
+        "{}: {found} columns, the limit is {limit}\n\
+         hint: check the file{}",
+        file.display(),
+        raise(Some("columns"))
+    )]
     TooManyColumns {
         /// The file.
         file: PathBuf,
@@ -190,7 +196,7 @@ pub enum TableError {
     /// No label column was named and none has a usual name.
     #[error(
         "{}: which column holds the labels?\n\
-         hint: name the label column; the columns are {}",
+         hint: name the label column (--label-column); the columns are {}",
         file.display(),
         list(columns)
     )]
@@ -208,7 +214,7 @@ pub enum TableError {
     /// Text columns with too many values to be categories.
     #[error(
         "{}: text with more than {limit} different values in {}\n\
-         hint: exclude such a column, name it as the id column, or raise the limit on categories",
+         hint: exclude such a column, name it as the id column, or raise the limit on categories (--max-categories)",
         file.display(),
         list(columns)
     )]
@@ -221,10 +227,46 @@ pub enum TableError {
         limit: usize,
     },
 
+    /// A column of dates or times.
+    #[error(
+        "{place}, column `{}`: `{}` is a date or a time, and so are the others; such columns are not read\n\
+         hint: leave it out (--exclude), write it as a number (such as days since a fixed day), or say --categorical to \
+         take each date as a category of its own",
+        shorten(column),
+        shorten(value)
+    )]
+    Dates {
+        /// Where the first one is.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The first one.
+        value: String,
+    },
+
+    /// A column of numbers with separators that are not read, too many to be categories.
+    #[error(
+        "{place}, column `{}`: `{}` looks like a number with separators, which is read as text, and there are too \
+         many to be categories\n\
+         hint: {remedy}",
+        shorten(column),
+        shorten(value)
+    )]
+    SeparatedNumbers {
+        /// Where the first one is.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The first one.
+        value: String,
+        /// What helps.
+        remedy: &'static str,
+    },
+
     /// A column of numbers in which a few cells are text.
     #[error(
         "{place}, column `{column}`: `{}` is not a number, but {numbers} other cells are\n\
-         hint: correct it, declare `{}` a mark of missing values, or declare the column categorical",
+         hint: correct it, declare `{}` a mark of missing values (--missing-marker), or the column categorical (--categorical)",
         shorten(value),
         shorten(value)
     )]
@@ -271,7 +313,7 @@ pub enum TableError {
     /// A missing value where none is allowed.
     #[error(
         "{place}, column `{column}`: the value is missing{}\n\
-         hint: fill it in, exclude the column, or choose `mean` or `median` for missing values",
+         hint: fill it in, exclude the column, or choose `mean` or `median` for missing values (--missing)",
         in_all(*total)
     )]
     MissingValue {
@@ -329,7 +371,7 @@ pub enum TableError {
     /// Images of two sizes.
     #[error(
         "{}: {found} pixels, but the images before it, or the schema, have {expected}\n\
-         hint: give all images one size, or ask for an image size to scale them to",
+         hint: give all images one size, or ask for a size to scale them to (--image-size)",
         file.display()
     )]
     ImageSize {
@@ -355,6 +397,13 @@ pub enum TableError {
     /// Labels from which nothing can be learned, or that cannot be understood.
     #[error(transparent)]
     Label(#[from] LabelError),
+}
+
+/// How a limit is raised.
+fn raise(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| {
+        format!("; if it is right, raise the limit `{name}` (--limit {name}=N)")
+    })
 }
 
 fn in_all(total: Option<u64>) -> String {

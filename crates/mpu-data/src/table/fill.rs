@@ -21,7 +21,7 @@ pub(super) fn check_matrix(file: &Path, n_rows: u64, width: usize, limit: u64) -
             what: format!("a matrix of {n_rows} rows and {width} features"),
             bytes,
             limit,
-            name: "matrix-bytes",
+            name: Some("matrix-bytes"),
         });
     }
     Ok(())
@@ -84,7 +84,7 @@ pub(super) fn impute(schema: &mut FeatureSchema, matrix: &mut [f32]) {
     let mut at = 0;
     for column in &mut schema.columns {
         let width_of_column = column.width();
-        if let ColumnKind::Numeric { impute } = &mut column.kind {
+        if let ColumnKind::Numeric { impute, .. } = &mut column.kind {
             *impute = match schema.missing {
                 Missing::Mean => Some(stats[at].mean()),
                 _ => median(matrix, width, at),
@@ -107,7 +107,7 @@ impl FeatureSchema {
         let mut at = 0;
         for column in &self.columns {
             match &column.kind {
-                ColumnKind::Numeric { impute } => values[at] = impute.unwrap_or_default(),
+                ColumnKind::Numeric { impute, .. } => values[at] = impute.unwrap_or_default(),
                 ColumnKind::Categorical { impute, .. } => {
                     if let Some(category) = impute {
                         values[at + category] = 1.0;

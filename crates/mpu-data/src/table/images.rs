@@ -1,6 +1,7 @@
 //! Images: folders of PNG and JPEG files, decoded within limits to rows of 0 to 255.
 
-use std::io::Cursor;
+use std::collections::BTreeSet;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageDecoder, ImageReader};
@@ -8,7 +9,7 @@ use rayon::prelude::*;
 
 use super::encode::{EncodedChunk, Truths};
 use super::error::{Result, TableError};
-use super::input::TableInput;
+use super::input::{TableInput, open_plain};
 use super::labels::canonical;
 use super::limits::Limits;
 use super::options::ImageSize;
@@ -27,41 +28,71 @@ pub(super) struct ImageFile {
     pub(super) path: PathBuf,
     /// The path below the folder, with `/`.
     pub(super) id: String,
-    /// The name of the folder it is in; none for the uppermost.
+    /// The name of the uppermost folder it is in; none for an image beside the folders.
     pub(super) folder: Option<String>,
 }
 
-/// The images of a folder and of the folders in it, sorted by path, and how many other files
-/// there are. Hidden files do not count.
+impl ImageFile {
+    /// The folder it lies in, if that is within another one.
+    pub(super) fn nested(&self) -> Option<&str> {
+        let (folder, _) = self.id.rsplit_once('/')?;
+        folder.contains('/').then_some(folder)
+    }
+}
+
+/// The images of a folder and of all folders in it, sorted by path, and how many other files there are. Hidden
+/// files do not count.
 pub(super) fn list(root: &Path) -> Result<(Vec<ImageFile>, u64)> {
     let mut images = Vec::new();
     let mut skipped = 0;
-    let (files, folders) = entries(root)?;
-    let mut add = |path: PathBuf, folder: Option<&str>, name: &str| {
-        let extension = path
-            .extension()
-            .map(|e| e.to_string_lossy().to_ascii_lowercase());
-        if matches!(extension.as_deref(), Some("png" | "jpg" | "jpeg")) {
-            images.push(ImageFile {
-                path,
-                id: folder.map_or_else(|| name.to_owned(), |folder| format!("{folder}/{name}")),
-                folder: folder.map(str::to_owned),
-            });
-        } else {
-            skipped += 1;
+    let mut seen = BTreeSet::new();
+    let mut open = vec![(String::new(), root.to_path_buf())];
+    while let Some((prefix, path)) = open.pop() {
+        let refused = |what: &str| TableError::Options {
+            file: path.clone(),
+            what: what.to_owned(),
+        };
+        let true_path = path.canonicalize().map_err(|source| TableError::Io {
+            file: path.clone(),
+            doing: "list",
+            source,
+        })?;
+        if !seen.insert(true_path) {
+            return Err(refused(
+                "this folder is read a second time, through a link\n\
+                 hint: remove the link",
+            ));
         }
-    };
-    for (name, path) in files {
-        add(path, None, &name);
-    }
-    for (folder, path) in folders {
-        let (files, _) = entries(&path)?;
+        if prefix.matches('/').count() > MAX_DEPTH {
+            return Err(refused("folders within folders within folders: too deep"));
+        }
+        let (files, folders) = entries(&path)?;
         for (name, path) in files {
-            add(path, Some(&folder), &name);
+            let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+            if matches!(extension.as_deref(), Some("png" | "jpg" | "jpeg")) {
+                let folder = prefix.split_once('/').map(|(first, _)| first.to_owned());
+                images.push(ImageFile {
+                    path,
+                    id: format!("{prefix}{name}"),
+                    folder,
+                });
+            } else {
+                skipped += 1;
+            }
         }
+        open.extend(
+            folders
+                .into_iter()
+                .map(|(name, path)| (format!("{prefix}{name}/"), path)),
+        );
     }
+    // Images beside the folders first, then folder by folder.
+    images.sort_by(|a, b| (&a.folder, &a.id).cmp(&(&b.folder, &b.id)));
     Ok((images, skipped))
 }
+
+/// How deep folders may lie in one another.
+const MAX_DEPTH: usize = 32;
 
 type Entries = Vec<(String, PathBuf)>;
 
@@ -75,20 +106,23 @@ fn entries(folder: &Path) -> Result<(Entries, Entries)> {
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let path = entry.map_err(io)?.path();
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        let Some(name) = name.filter(|name| !name.starts_with('.')) else {
-            continue;
+        // Names become ids and classes: two that differ must stay different.
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            return Err(TableError::Options {
+                file: path,
+                what: "the name of this file is not UTF-8 text\nhint: rename it".to_owned(),
+            });
         };
+        if name.starts_with('.') {
+            continue;
+        }
+        let name = name.to_owned();
         if path.is_dir() {
             folders.push((name, path));
         } else {
             files.push((name, path));
         }
     }
-    files.sort();
-    folders.sort();
     Ok((files, folders))
 }
 
@@ -113,7 +147,7 @@ pub(super) fn probe(path: &Path, bytes: &[u8], limits: &Limits) -> Result<ImageI
             what: format!("an image of {width}x{height} pixels"),
             bytes: pixels.saturating_mul(3),
             limit: limits.image_pixels.saturating_mul(3),
-            name: "image-pixels",
+            name: Some("image-pixels"),
         });
     }
     Ok(ImageInfo {
@@ -211,17 +245,27 @@ pub(super) fn load(path: &Path) -> Result<Vec<u8>> {
         doing: "read",
         source,
     };
-    let len = std::fs::metadata(path).map_err(io)?.len();
+    let too_big = |bytes| TableError::TooBig {
+        file: path.to_path_buf(),
+        what: "an image file".to_owned(),
+        bytes,
+        limit: FILE_BYTES,
+        name: None,
+    };
+    let mut bytes = Vec::new();
+    let file = open_plain(path)?;
+    let len = file.metadata().map_err(io)?.len();
     if len > FILE_BYTES {
-        return Err(TableError::TooBig {
-            file: path.to_path_buf(),
-            what: "an image file".to_owned(),
-            bytes: len,
-            limit: FILE_BYTES,
-            name: "image-pixels",
-        });
+        return Err(too_big(len));
     }
-    std::fs::read(path).map_err(io)
+    // Some files say that they are empty and are not.
+    file.take(FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(io)?;
+    if bytes.len() as u64 > FILE_BYTES {
+        return Err(too_big(bytes.len() as u64));
+    }
+    Ok(bytes)
 }
 
 /// Decodes images in parallel into rows of one matrix.

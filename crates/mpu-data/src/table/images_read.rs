@@ -12,7 +12,7 @@ use super::format::InputFormat;
 use super::images::{ImageFile, ImageInfo, fill, list, load, probe};
 use super::input::TableInput;
 use super::labels::{self, ConventionOrigin, LabelCheck, MarkerCount, UNLABELED_WORDS, canonical};
-use super::options::{ImageSize, LabelConvention, TableOptions, UnlabeledMarker};
+use super::options::{Decimal, ImageSize, LabelConvention, TableOptions, UnlabeledMarker};
 use super::read::MpuTable;
 use super::schema::{FeatureSchema, SCHEMA_VERSION};
 use crate::{Features, MpuLabel, Shape};
@@ -87,6 +87,9 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
         missing: options.missing,
         missing_markers: Vec::new(),
         image_size: options.image_size,
+        delimiter: None,
+        decimal: Decimal::default(),
+        class_words: Vec::new(),
     };
     let sampling = match &options.unlabeled {
         Some(_) => Sampling::two_files(),
@@ -102,6 +105,9 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
         class_names: &class_names,
         gaps: &[],
         mixed: &[],
+        separated: Vec::new(),
+        rounded: Vec::new(),
+        nested: nested(&images),
         skipped_files: skipped,
         label_check,
         sampling,
@@ -114,6 +120,16 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
         schema,
         check,
     })
+}
+
+/// Folders within folders, with their images.
+fn nested(images: &[ImageFile]) -> Vec<(String, u64)> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for folder in images.iter().filter_map(ImageFile::nested) {
+        *counts.entry(folder).or_default() += 1;
+    }
+    let counts = counts.into_iter();
+    counts.map(|(name, n)| (name.to_owned(), n)).collect()
 }
 
 type Labels = (Vec<String>, Vec<MpuLabel>, LabelCheck);
@@ -175,6 +191,7 @@ fn label(
             .collect(),
         unlabeled_by_file: (images.len() - n_main) as u64,
         notes: Vec::new(),
+        blank_words: BTreeMap::new(),
     };
     Ok((class_names, labels, check))
 }

@@ -51,9 +51,7 @@ impl TableInput {
     pub(super) fn len(&self) -> Result<u64> {
         match &self.bytes {
             Some(bytes) => Ok(bytes.len() as u64),
-            None => std::fs::metadata(&self.path)
-                .map(|metadata| metadata.len())
-                .map_err(|source| self.io("read", source)),
+            None => Ok(plain(&self.path)?.len()),
         }
     }
 
@@ -104,7 +102,7 @@ impl TableInput {
                 what: "its decompressed content".to_owned(),
                 bytes: bomb.limit.saturating_add(1),
                 limit: bomb.limit,
-                name: "expansion",
+                name: Some("expansion"),
             };
         }
         TableError::Io {
@@ -130,12 +128,7 @@ impl TableInput {
     }
 
     fn open_file(&self) -> Result<File> {
-        let file = File::open(&self.path).map_err(|source| self.io("open", source))?;
-        let metadata = file.metadata().map_err(|source| self.io("open", source))?;
-        if metadata.is_dir() {
-            return Err(self.options("this is a folder, but a file is wanted"));
-        }
-        Ok(file)
+        open_plain(&self.path)
     }
 
     /// The stored bytes themselves when in memory.
@@ -179,6 +172,42 @@ impl From<&str> for TableInput {
     fn from(path: &str) -> Self {
         Self::file(path)
     }
+}
+
+/// Opens a plain file. A pipe would wait for ever, a device may never end, and neither can be read twice.
+pub(super) fn open_plain(path: &Path) -> Result<File> {
+    plain(path)?;
+    File::open(path).map_err(|source| TableError::Io {
+        file: path.to_path_buf(),
+        doing: "open",
+        source,
+    })
+}
+
+/// What is known of a plain file; anything else is refused.
+fn plain(path: &Path) -> Result<std::fs::Metadata> {
+    let metadata = std::fs::metadata(path).map_err(|source| TableError::Io {
+        file: path.to_path_buf(),
+        doing: "open",
+        source,
+    })?;
+    let kind = metadata.file_type();
+    let refused = |what: &str| {
+        Err(TableError::Options {
+            file: path.to_path_buf(),
+            what: what.to_owned(),
+        })
+    };
+    if kind.is_dir() {
+        return refused("this is a folder, but a file is wanted");
+    }
+    if !kind.is_file() {
+        return refused(
+            "this is a pipe or a device, but a plain file is wanted\n\
+             hint: write it to a file first",
+        );
+    }
+    Ok(metadata)
 }
 
 /// A decompressor that stops when it has made too much of too little.

@@ -58,6 +58,9 @@ pub struct LabelCheck {
     pub unlabeled_by_file: u64,
     /// What could have been understood otherwise.
     pub notes: Vec<LabelNote>,
+    /// Words such as `NA` that were taken as blank labels, with the rows that have them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub blank_words: BTreeMap<String, u64>,
 }
 
 /// Where a label convention comes from.
@@ -120,6 +123,8 @@ pub(super) struct LabelScan {
     /// Each text with its rows and the first place it was seen.
     pub(super) texts: BTreeMap<String, (u64, At)>,
     pub(super) blank: u64,
+    /// The words, such as `NA`, among the blank ones.
+    pub(super) blank_words: BTreeMap<String, u64>,
     pub(super) first_blank: Option<At>,
     /// Whether there were more texts than [`MAX_LABELS`].
     pub(super) too_many: bool,
@@ -136,8 +141,13 @@ impl LabelScan {
         }
     }
 
-    pub(super) fn see_blank(&mut self, at: At) {
+    pub(super) fn see_blank(&mut self, text: &str, at: At) {
         self.blank += 1;
+        if let Some(rows) = self.blank_words.get_mut(text) {
+            *rows += 1;
+        } else if !text.is_empty() && self.blank_words.len() < MAX_LABELS {
+            self.blank_words.insert(text.to_owned(), 1);
+        }
         self.first_blank.get_or_insert(at);
     }
 
@@ -152,6 +162,9 @@ impl LabelScan {
             }
         }
         self.blank += other.blank;
+        for (word, rows) in other.blank_words {
+            *self.blank_words.entry(word).or_default() += rows;
+        }
         self.first_blank = self.first_blank.or(other.first_blank);
         self.too_many |= other.too_many;
     }
@@ -174,8 +187,10 @@ pub(super) struct LabelPlan {
 pub(super) fn canonical(text: &str) -> String {
     let digits = text.trim_start_matches(['+', '-']);
     let leading_zero = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
+    // Numbers of more digits are not read exactly: two of them could become one class.
+    let exact = text.bytes().filter(u8::is_ascii_digit).count() <= 15;
     match text.parse::<f64>() {
-        Ok(value) if !leading_zero && value.fract() == 0.0 && value.abs() < 9e15 => {
+        Ok(value) if exact && !leading_zero && value.fract() == 0.0 && value.abs() < 1e15 => {
             format!("{}", value as i64)
         }
         _ => text.to_owned(),
@@ -277,6 +292,7 @@ pub(super) fn plan(
             markers,
             unlabeled_by_file: 0,
             notes,
+            blank_words: scan.blank_words.clone(),
         },
     })
 }

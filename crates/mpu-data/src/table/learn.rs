@@ -4,6 +4,7 @@ use super::block::Header;
 use super::error::{Result, TableError};
 use super::input::TableInput;
 use super::layout::Layout;
+use super::looks::Look;
 use super::options::{Missing, TableOptions};
 use super::scan::ColumnScan;
 use super::schema::{ColumnKind, FeatureSchema, InputColumn, SCHEMA_VERSION};
@@ -54,6 +55,29 @@ pub(super) fn check_values(
             column: name.clone(),
         });
     }
+    for (column, name) in columns.iter().zip(names) {
+        let look = column.looks.most(column.texts);
+        let said = options.categorical.contains(name);
+        let (Some(look), Some((place, value)), false) = (look, &column.first_text, said) else {
+            continue;
+        };
+        let (place, column_name, value) = (place.clone(), name.clone(), value.clone());
+        if look == Look::Date {
+            return Err(TableError::Dates {
+                place,
+                column: column_name,
+                value,
+            });
+        }
+        if column.categories.too_many {
+            return Err(TableError::SeparatedNumbers {
+                place,
+                column: column_name,
+                value,
+                remedy: separated_remedy(look),
+            });
+        }
+    }
     let too_many: Vec<String> = columns
         .iter()
         .zip(names)
@@ -70,6 +94,14 @@ pub(super) fn check_values(
     Ok(())
 }
 
+/// What to do about numbers with separators that are not read.
+pub(super) fn separated_remedy(look: Look) -> &'static str {
+    match look {
+        Look::DecimalComma => "if the comma is a decimal comma, say --decimal-comma",
+        _ => "write numbers without separators between thousands",
+    }
+}
+
 /// The schema of a table, still without what stands in for missing numbers.
 pub(super) fn learn_schema(
     header: &Header,
@@ -84,7 +116,10 @@ pub(super) fn learn_schema(
         .map(|(column, name)| InputColumn {
             name: name.clone(),
             kind: if column.texts == 0 {
-                ColumnKind::Numeric { impute: None }
+                ColumnKind::Numeric {
+                    impute: None,
+                    offset: 0.0,
+                }
             } else {
                 let counts = &column.categories.counts;
                 // The most frequent category, the first of those that are equally frequent.
@@ -116,5 +151,8 @@ pub(super) fn learn_schema(
         missing: options.missing,
         missing_markers: options.missing_markers.clone(),
         image_size: None,
+        delimiter: options.delimiter.map(char::from),
+        decimal: options.decimal,
+        class_words: options.class_words.clone(),
     })
 }

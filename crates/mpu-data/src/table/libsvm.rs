@@ -47,7 +47,7 @@ impl Columns {
 }
 
 /// One line, one record.
-struct Lines;
+pub(super) struct Lines;
 
 impl Records for Lines {
     fn last_end(&self, text: &[u8]) -> Option<usize> {
@@ -195,10 +195,28 @@ fn find_columns(input: &TableInput, limits: &Limits) -> Result<Columns> {
         return Err(TableError::NoFeatures(input.path().into()));
     };
     let first = low.min(1);
-    Ok(Columns {
+    let columns = Columns {
         first,
         count: (high - first).saturating_add(1),
-    })
+    };
+    // Rows are kept with all their zeros: a few bytes of text must not become gigabytes.
+    let limit = limits.decompressed_bytes(input.len()?);
+    let bytes = n_rows
+        .saturating_mul(u64::from(columns.count))
+        .saturating_mul(4);
+    if bytes > limit && (columns.count as usize) < limits.columns {
+        return Err(TableError::TooBig {
+            file: input.path().to_path_buf(),
+            what: format!(
+                "a matrix of {n_rows} rows and {} columns, most of them 0,",
+                columns.count
+            ),
+            bytes,
+            limit,
+            name: Some("expansion"),
+        });
+    }
+    Ok(columns)
 }
 
 /// Visits the rows of a block: the label, then every column, 0 where nothing is written.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a file may ask for. A file that asks for more is refused with an error that names the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Limits {
     /// The largest feature matrix, in bytes of `f32`.
     pub matrix_bytes: u64,

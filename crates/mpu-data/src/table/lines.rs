@@ -52,6 +52,17 @@ impl<R: Records> LineBlocks<R> {
         if blocks.carried.starts_with(&[0xef, 0xbb, 0xbf]) {
             blocks.carried.drain(..3);
         }
+        for (mark, encoding) in [([0xff, 0xfe], "UTF-16LE"), ([0xfe, 0xff], "UTF-16BE")] {
+            if blocks.carried.starts_with(&mark) {
+                return Err(TableError::Malformed {
+                    place: Place::new(input.path(), At::Line(1)),
+                    what: format!(
+                        "this is {encoding} text, and UTF-8 is wanted\n\
+                         hint: convert the file, for instance with `iconv -f UTF-16 -t UTF-8`"
+                    ),
+                });
+            }
+        }
         Ok(blocks)
     }
 
@@ -155,7 +166,16 @@ impl<R: Records> LineBlocks<R> {
 
     fn check_utf8(&self, text: &[u8], line: u64) -> Result<()> {
         let Err(error) = std::str::from_utf8(text) else {
-            return Ok(());
+            // Text has no such byte; UTF-16 without a mark and binary files do.
+            let Some(nul) = memchr::memchr(0, text) else {
+                return Ok(());
+            };
+            return Err(TableError::Malformed {
+                place: Place::new(self.input.path(), At::Line(line + n_lines(&text[..nul]))),
+                what: "a byte 0, which text never has\n\
+                       hint: the file may be binary, or UTF-16: convert it to UTF-8"
+                    .to_owned(),
+            });
         };
         let valid = error.valid_up_to();
         Err(TableError::NotUtf8 {

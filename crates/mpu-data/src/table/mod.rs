@@ -55,6 +55,7 @@ mod learn;
 mod libsvm;
 mod limits;
 mod lines;
+mod looks;
 mod near;
 mod npy;
 mod npy_source;
@@ -66,6 +67,7 @@ mod parquet;
 mod parquet_pages;
 mod place;
 mod positives;
+mod precision;
 mod read;
 mod scan;
 mod schema;
@@ -86,8 +88,8 @@ pub use label_error::LabelError;
 pub use labels::{ConventionOrigin, LabelCheck, LabelNote, MarkerCount};
 pub use limits::Limits;
 pub use options::{
-    ColumnOrder, EncodeOptions, ExtraColumns, ImageSize, LabelConvention, Missing, Positives,
-    TableOptions, UnlabeledMarker,
+    ColumnOrder, Decimal, EncodeOptions, ExtraColumns, ImageSize, LabelConvention, Missing,
+    Positives, TableOptions, UnlabeledMarker,
 };
 pub use place::{At, Place};
 pub use read::{MpuTable, read_table};

@@ -118,45 +118,40 @@ impl NpyReader {
             .collect())
     }
 
-    /// The next rows of a one-dimensional array as a column.
+    /// The next rows of a one-dimensional array as a column, every value exactly as it is stored.
     pub(super) fn column(&mut self, n_rows: usize) -> Result<TypedColumn> {
         let bytes = self.bytes(n_rows)?;
         let items = bytes.chunks_exact(self.header.item.max(1));
         let header = &self.header;
+        let texts = |text: fn(&NpyHeader, &[u8]) -> Option<String>| {
+            let text = |item| text(header, item).map(|text| Some(text.into_bytes().into()));
+            let texts = items.clone().map(text).collect::<Option<Vec<_>>>();
+            texts.map(TypedColumn::Texts).ok_or_else(|| {
+                self.input.damaged(
+                    "npy",
+                    "an array of text that is not valid Unicode\n\
+                     hint: in Python, save it as `array.astype(str)`, decoded from its own encoding",
+                )
+            })
+        };
         Ok(match header.kind {
             Kind::Float => TypedColumn::Numbers(items.map(|item| header.number(item)).collect()),
-            Kind::Bool | Kind::Int | Kind::Uint => {
+            Kind::Uint => {
+                TypedColumn::Unsigned(items.map(|item| Some(header.unsigned(item))).collect())
+            }
+            Kind::Bool | Kind::Int => {
                 TypedColumn::Integers(items.map(|item| Some(header.integer(item))).collect())
             }
-            Kind::Bytes => TypedColumn::Texts(
-                items
-                    .map(|item| {
-                        let end = item
-                            .iter()
-                            .rposition(|byte| *byte != 0)
-                            .map_or(0, |i| i + 1);
-                        Some(
-                            String::from_utf8_lossy(&item[..end])
-                                .into_owned()
-                                .into_bytes()
-                                .into(),
-                        )
-                    })
-                    .collect(),
-            ),
-            Kind::Unicode => TypedColumn::Texts(
-                items
-                    .map(|item| {
-                        let text: String = item
-                            .chunks_exact(4)
-                            .map(|unit| header.integer(unit) as u32)
-                            .take_while(|unit| *unit != 0)
-                            .map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER))
-                            .collect();
-                        Some(text.into_bytes().into())
-                    })
-                    .collect(),
-            ),
+            Kind::Bytes => texts(|_, item| {
+                let end = item.iter().rposition(|byte| *byte != 0);
+                let text = std::str::from_utf8(&item[..end.map_or(0, |last| last + 1)]);
+                text.ok().map(str::to_owned)
+            })?,
+            Kind::Unicode => texts(|header, item| {
+                let unit = |unit| char::from_u32(u32::try_from(header.unsigned(unit)).ok()?);
+                let text: String = item.chunks_exact(4).map(unit).collect::<Option<_>>()?;
+                Some(text.trim_end_matches('\0').to_owned())
+            })?,
         })
     }
 
@@ -191,7 +186,7 @@ impl NpyReader {
                 what: "a column-major array".to_owned(),
                 bytes: total,
                 limit: limits.matrix_bytes,
-                name: "matrix-bytes",
+                name: Some("matrix-bytes"),
             });
         }
         let rows = rows as usize;
@@ -227,7 +222,7 @@ impl NpyHeader {
             let unused = 64 - 8 * item.len() as u32;
             return (value << unused).cast_signed() >> unused;
         }
-        i64::try_from(value).unwrap_or(i64::MAX)
+        value.cast_signed() // of fewer than 64 bits, or a truth value
     }
 
     fn unsigned(&self, item: &[u8]) -> u64 {

@@ -24,6 +24,18 @@ pub enum Missing {
 
 named!(Missing, "way with missing values", { Error => "error", Mean => "mean", Median => "median", Keep => "keep" });
 
+/// What stands between the whole part of a number and its fraction, in text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Decimal {
+    /// A point: `1234.5`.
+    #[default]
+    Point,
+    /// A comma: `1234,5`, or `1.234,5` with points between groups of three digits.
+    Comma,
+}
+
+named!(Decimal, "decimal separator", { Point => "point", Comma => "comma" });
+
 /// A way to mark a row as unlabelled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,6 +108,23 @@ pub struct ImageSize {
     pub height: u32,
 }
 
+impl std::str::FromStr for ImageSize {
+    type Err = crate::Error;
+
+    /// `32x24`: 32 wide, 24 high.
+    fn from_str(text: &str) -> crate::Result<Self> {
+        let (width, height) = text.split_once('x').unwrap_or((text, ""));
+        match (width.parse(), height.parse()) {
+            (Ok(width @ 1..), Ok(height @ 1..)) => Ok(Self { width, height }),
+            _ => Err(crate::error::bad_setting(
+                "the size of images",
+                text,
+                "width and height in pixels, such as 64x48",
+            )),
+        }
+    }
+}
+
 impl std::fmt::Display for ImageSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}x{}", self.width, self.height)
@@ -129,6 +158,10 @@ pub struct TableOptions {
     pub labels: Option<TableInput>,
     /// The separator of CSV text; by default found in the header line.
     pub delimiter: Option<u8>,
+    /// How numbers are written in CSV text.
+    pub decimal: Decimal,
+    /// Classes whose names, such as `NA` or `null`, would else stand for a missing label.
+    pub class_words: Vec<String>,
     /// The most categories that a column of text may have.
     pub max_categories: usize,
     /// Scale images to this size; by default they must all have one size.
@@ -152,6 +185,8 @@ impl Default for TableOptions {
             positives: None,
             labels: None,
             delimiter: None,
+            decimal: Decimal::default(),
+            class_words: Vec::new(),
             max_categories: 100,
             image_size: None,
             limits: Limits::default(),
@@ -192,8 +227,10 @@ pub struct EncodeOptions {
     pub extra_columns: ExtraColumns,
     /// The label column of a held-out table; by default the one of the schema.
     pub label_column: Option<String>,
-    /// The separator of CSV text; by default found in the header line.
+    /// The separator of CSV text; by default the one the schema was learned with, else found in the header line.
     pub delimiter: Option<u8>,
+    /// How numbers are written in CSV text; by default as when the schema was learned.
+    pub decimal: Option<Decimal>,
     /// The labels of an `.npy` array of features, as an array of their own.
     pub labels: Option<TableInput>,
     /// What the file may ask for.

@@ -19,7 +19,7 @@ use super::csv::header;
 use super::error::{Result, TableError};
 use super::input::TableInput;
 use super::limits::Limits;
-use super::parquet_pages::check_pages;
+use super::parquet_pages::{check_pages, check_schema};
 
 /// How many cells a block has, about.
 const BLOCK_CELLS: usize = 1 << 17;
@@ -68,6 +68,7 @@ impl ParquetSource {
         if stored == 0 {
             return Err(TableError::Empty(input.path().into()));
         }
+        check_schema(input, stored)?;
         let damaged = |what: String| input.damaged("parquet", what);
         let file = if let Some(bytes) = input.memory() {
             let bytes = Bytes::copy_from_slice(bytes);
@@ -136,6 +137,25 @@ impl ParquetSource {
     }
 }
 
+impl ParquetSource {
+    /// Refuses a row group whose columns hold more rows than it says: they would be lost without a word.
+    fn check_ended(&mut self) -> Result<()> {
+        for (i, reader) in self.columns.iter_mut().enumerate() {
+            let more = read_column(reader, 1, self.kinds[i]).is_ok_and(|column| column.len() > 0);
+            if more {
+                return Err(self.input.damaged(
+                    "parquet",
+                    format!(
+                        "column `{}` has more rows than its row group says",
+                        self.header.columns[i]
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl BlockSource for ParquetSource {
     fn header(&self) -> &Header {
         &self.header
@@ -157,6 +177,9 @@ impl BlockSource for ParquetSource {
             columns.push(column);
         }
         self.rows_left -= n_rows;
+        if self.rows_left == 0 {
+            self.check_ended()?;
+        }
         let first = self.next_row;
         self.next_row += n_rows as u64;
         Ok(Some(Block {
@@ -190,7 +213,29 @@ fn check_rows(
     for group in metadata.row_groups() {
         let group_rows = u64::try_from(group.num_rows())
             .map_err(|_| input.damaged("parquet", "a row group has a negative number of rows"))?;
+        // Without nesting a column has as many values, nulls among them, as the group has rows.
+        if let Some(column) = group
+            .columns()
+            .iter()
+            .find(|column| column.num_values() != group.num_rows())
+        {
+            return Err(input.damaged(
+                "parquet",
+                format!(
+                    "a row group has {group_rows} rows, but its column `{}` has {} values",
+                    column.column_path().string(),
+                    column.num_values()
+                ),
+            ));
+        }
         rows = rows.saturating_add(group_rows);
+    }
+    let promised = metadata.file_metadata().num_rows();
+    if u64::try_from(promised) != Ok(rows) {
+        return Err(input.damaged(
+            "parquet",
+            format!("it promises {promised} rows, and its row groups have {rows}"),
+        ));
     }
     let limit = limits.decompressed_bytes(stored);
     let bytes = rows.saturating_mul(4);
@@ -200,7 +245,7 @@ fn check_rows(
             what: format!("one column of {rows} rows"),
             bytes,
             limit,
-            name: "expansion",
+            name: Some("expansion"),
         });
     }
     Ok(())
@@ -257,13 +302,21 @@ fn read_column(
     kind: Kind,
 ) -> std::result::Result<TypedColumn, String> {
     let integers = |values: Vec<Option<i64>>| match kind {
-        Kind::Decimal(scale) => TypedColumn::Numbers(
-            values
-                .into_iter()
-                .map(|value| value.map_or(f64::NAN, |v| v as f64 / 10f64.powi(scale)))
-                .collect(),
-        ),
-        _ => TypedColumn::Integers(values),
+        Kind::Decimal(scale) if scale != 0 => {
+            // Beyond these the last digits of a decimal would be lost.
+            let exact = |value: &Option<i64>| value.is_none_or(|v| v.unsigned_abs() <= 1 << 53);
+            if !values.iter().all(exact) {
+                return Err("a decimal number of more than 15 digits\n\
+                            hint: write the column as text, or as floating-point numbers"
+                    .to_owned());
+            }
+            let number = |v: i64| v as f64 / 10f64.powi(scale);
+            let values = values.into_iter();
+            Ok(TypedColumn::Numbers(
+                values.map(|value| value.map_or(f64::NAN, number)).collect(),
+            ))
+        }
+        _ => Ok(TypedColumn::Integers(values)),
     };
     if kind == Kind::Unread {
         return Ok(TypedColumn::Numbers(Vec::new()));
@@ -281,14 +334,11 @@ fn read_column(
             } else {
                 i64::from(v)
             }
-        })?),
-        ColumnReader::Int64ColumnReader(reader) => integers(spaced(reader, n_rows, |v| {
-            if kind == Kind::Unsigned {
-                i64::try_from(v as u64).unwrap_or(i64::MAX)
-            } else {
-                v
-            }
-        })?),
+        })?)?,
+        ColumnReader::Int64ColumnReader(reader) if kind == Kind::Unsigned => {
+            TypedColumn::Unsigned(spaced(reader, n_rows, i64::cast_unsigned)?)
+        }
+        ColumnReader::Int64ColumnReader(reader) => integers(spaced(reader, n_rows, |v| v)?)?,
         ColumnReader::FloatColumnReader(reader) => numbers(spaced(reader, n_rows, f64::from)?),
         ColumnReader::DoubleColumnReader(reader) => numbers(spaced(reader, n_rows, |v| v)?),
         ColumnReader::ByteArrayColumnReader(reader) => {

@@ -32,6 +32,48 @@ struct Page {
     header_bytes: u64,
 }
 
+/// The longest footer we read.
+const FOOTER_BYTES: u64 = 64 << 20;
+
+/// How deep the columns of a schema may be nested before we say no; nested ones are not read anyway.
+const SCHEMA_DEPTH: usize = 32;
+
+/// Looks at the schema before the `parquet` crate does, which follows it by calling itself: one that is nested
+/// some ten thousand times would use up the stack.
+pub(super) fn check_schema(input: &TableInput, stored: u64) -> Result<()> {
+    let io = |source| input.io("read", source);
+    let damaged = |what: &str| input.damaged("parquet", what);
+    let mut file = input.open()?;
+    let mut end = [0; 8];
+    let Some(end_at) = stored.checked_sub(8) else {
+        return Ok(()); // too short to be one; the reader says so
+    };
+    file.seek(SeekFrom::Start(end_at)).map_err(io)?;
+    file.read_exact(&mut end).map_err(io)?;
+    let [a, b, c, d, magic @ ..] = end;
+    let len = u64::from(u32::from_le_bytes([a, b, c, d]));
+    if &magic != b"PAR1" || len > end_at {
+        return Ok(()); // as above
+    }
+    if len > FOOTER_BYTES {
+        return Err(damaged("its description of itself is larger than 64 MB"));
+    }
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(end_at - len)).map_err(io)?;
+    file.take(len).read_to_end(&mut bytes).map_err(io)?;
+    let mut thrift = Thrift {
+        bytes: &bytes,
+        at: 0,
+    };
+    match thrift.schema_depth() {
+        Some(depth) if depth <= SCHEMA_DEPTH => Ok(()),
+        Some(_) => Err(damaged(
+            "its columns are nested\nhint: write it as plain columns",
+        )),
+        None => Err(damaged("its schema is not valid")),
+    }
+}
+
 /// Walks over the pages of all columns.
 pub(super) fn check_pages(
     input: &TableInput,
@@ -82,7 +124,7 @@ pub(super) fn check_pages(
                     what: format!("a page of {compressed} bytes"),
                     bytes: uncompressed.max(values.saturating_mul(4)),
                     limit,
-                    name: "expansion",
+                    name: Some("expansion"),
                 });
             }
             if DELTA_TEXT.contains(&page.encoding) {
@@ -168,6 +210,51 @@ impl Thrift<'_> {
         }
         page.header_bytes = self.at as u64;
         Some(page)
+    }
+
+    /// How deep the schema in a footer is nested; none if it is not valid. Elements come parents first, each with the
+    /// number of its children.
+    fn schema_depth(&mut self) -> Option<usize> {
+        let mut id = 0;
+        while let Some(kind) = self.field(&mut id)? {
+            if (id, kind) != (2, 9) {
+                self.skip(kind, 0)?;
+                continue;
+            }
+            let head = self.byte()?;
+            let n_elements = match u64::from(head >> 4) {
+                15 => self.varint()?,
+                n => n,
+            };
+            let (mut open, mut deepest): (Vec<i64>, usize) = (Vec::new(), 0);
+            for _ in 0..n_elements {
+                while open.last() == Some(&0) {
+                    open.pop();
+                }
+                if let Some(left) = open.last_mut() {
+                    *left -= 1;
+                }
+                open.push(self.children()?);
+                deepest = deepest.max(open.len());
+                if deepest > SCHEMA_DEPTH {
+                    break;
+                }
+            }
+            return Some(deepest);
+        }
+        None
+    }
+
+    /// The number of children of a schema element.
+    fn children(&mut self) -> Option<i64> {
+        let (mut id, mut children) = (0, 0);
+        while let Some(kind) = self.field(&mut id)? {
+            match (id, kind) {
+                (5, 5) => children = self.integer()?.max(0),
+                _ => self.skip(kind, 0)?,
+            }
+        }
+        Some(children)
     }
 
     /// The 32-bit fields of a structure by their numbers, up to 7.

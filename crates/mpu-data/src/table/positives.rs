@@ -8,7 +8,9 @@ use super::cell::Markers;
 use super::error::{Result, TableError};
 use super::label_error::LabelError;
 use super::labels::{MAX_LABELS, POSITIVE, canonical};
+use super::libsvm::Lines;
 use super::limits::Limits;
+use super::lines::LineBlocks;
 use super::near::did_you_mean;
 use super::open::{OpenOptions, open};
 use super::options::Positives;
@@ -77,22 +79,17 @@ fn insert(named: &mut Named, file: &Path, key: String, class: String, at: At) ->
 
 /// One key a line.
 fn read_lines(list: &Positives, limits: &Limits) -> Result<Named> {
-    use std::io::BufRead;
     let input = &list.input;
-    let reader = std::io::BufReader::new(input.open_text(limits)?);
+    let mut blocks = LineBlocks::open(input, limits, Lines)?;
     let mut named = Named::new();
-    for (i, line) in reader.lines().enumerate() {
-        let line = line.map_err(|source| input.io("read", source))?;
-        let key = line.trim();
-        if !key.is_empty() {
-            let at = At::Line(i as u64 + 1);
-            insert(
-                &mut named,
-                input.path(),
-                key.to_owned(),
-                POSITIVE.to_owned(),
-                at,
-            )?;
+    while let Some(block) = blocks.next()? {
+        let text = String::from_utf8_lossy(&block.text); // checked to be UTF-8
+        for (line, key) in (block.line..).zip(text.split('\n')) {
+            let key = key.trim();
+            if !key.is_empty() {
+                let (at, class) = (At::Line(line), POSITIVE.to_owned());
+                insert(&mut named, input.path(), key.to_owned(), class, at)?;
+            }
         }
     }
     Ok(named)

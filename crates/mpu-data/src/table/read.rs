@@ -12,11 +12,13 @@ use super::images_read::read_images;
 use super::input::TableInput;
 use super::labels::{self, ConventionOrigin, LabelCheck, LabelPlan, POSITIVE};
 use super::layout::{Layout, Role, check_readable, learn_layout};
-use super::learn::{check_values, learn_schema};
+use super::learn::{check_values, learn_schema, separated_remedy};
 use super::libsvm::LibsvmSource;
 use super::open::{OpenOptions, open};
-use super::options::{ColumnOrder, ExtraColumns, TableOptions};
+use super::options::{ColumnOrder, Decimal, ExtraColumns, TableOptions};
+use super::place::At;
 use super::positives::{self, KeyList};
+use super::precision;
 use super::scan::{self, ColumnScan, ScanPlan, TableScan, scan};
 use super::schema::FeatureSchema;
 use crate::{ClassCount, Features, MpuLabel};
@@ -73,6 +75,15 @@ struct Part<'a> {
     roles: Vec<Role>,
 }
 
+/// What the second pass brings besides features.
+#[derive(Default)]
+struct Filled {
+    labels: Vec<MpuLabel>,
+    ids: Vec<String>,
+    found: Vec<(String, At)>,
+    gaps: Vec<Gaps>,
+}
+
 /// A reading in progress.
 struct Reading<'a> {
     options: &'a TableOptions,
@@ -81,6 +92,7 @@ struct Reading<'a> {
     pool: Option<Part<'a>>,
     list: Option<KeyList>,
     markers: Markers,
+    label_markers: Markers,
 }
 
 impl<'a> Reading<'a> {
@@ -89,6 +101,10 @@ impl<'a> Reading<'a> {
             return Err(input.options(
                 "both a file of unlabelled rows and a list of positives are given\nhint: give one",
             ));
+        }
+        let is_csv = matches!(format, InputFormat::Csv | InputFormat::Tsv);
+        if options.decimal == Decimal::Comma && !is_csv {
+            return Err(input.options(format!("{format} has no decimal comma, only CSV text has")));
         }
         let mut open_options = OpenOptions {
             delimiter: options.delimiter,
@@ -157,7 +173,8 @@ impl<'a> Reading<'a> {
             },
             pool,
             list,
-            markers: Markers::new(&options.missing_markers),
+            markers: Markers::new(&options.missing_markers).with_decimal(options.decimal),
+            label_markers: Markers::new(&options.missing_markers).without(&options.class_words),
         })
     }
 
@@ -177,38 +194,23 @@ impl<'a> Reading<'a> {
         let width = schema.width();
         let mut matrix = self.allocate(n_rows, width)?;
 
-        let (mut labels, mut ids, mut found) = (Vec::new(), Vec::new(), Vec::new());
-        let mut gaps = vec![Gaps::default(); schema.columns.len()];
-        let mut start = 0;
-        for (i, (part, scan)) in self.parts().zip(&scans).enumerate() {
-            let end = start + scan.n_rows() as usize * width;
-            let labeling = match (&self.list, &plan) {
-                (Some(list), _) => Labeling::Listed(&list.keys),
-                _ if i > 0 => Labeling::All(MpuLabel::Unlabeled),
-                (None, Some(plan)) => Labeling::Column(&plan.codes),
-                (None, None) => Labeling::All(MpuLabel::Labeled(0)),
-            };
-            let encoder = Encoder::new(&schema, &part.roles, labeling, Gap::Mark);
-            let mut source = open(part.input, part.format, &part.open)?;
-            let file = part.input.path();
-            fill(
-                source.as_mut(),
-                file,
-                scan,
-                &encoder,
-                &mut matrix[start..end],
-                |encoded| {
-                    labels.extend(encoded.labels);
-                    ids.extend(encoded.ids);
-                    found.extend(encoded.found);
-                    for (gap, more) in gaps.iter_mut().zip(encoded.gaps) {
-                        gap.rows += more.rows;
-                        gap.labeled_rows += more.labeled_rows;
-                    }
-                },
-            )?;
-            start = end;
+        let mut filled = self.fill(&schema, plan.as_ref(), &scans, &mut matrix)?;
+        let exact = precision::look(&schema, &matrix, |wanted, seen| {
+            self.parts().try_for_each(|part| {
+                let mut source = open(part.input, part.format, &part.open)?;
+                seen.read(source.as_mut(), &part.roles, wanted, &self.markers)
+            })
+        })?;
+        if exact.apply(&mut schema) {
+            matrix.fill(0.0);
+            filled = self.fill(&schema, plan.as_ref(), &scans, &mut matrix)?;
         }
+        let Filled {
+            labels,
+            ids,
+            found,
+            gaps,
+        } = filled;
         if let (Some(list), Some(keys)) = (&self.options.positives, &self.list) {
             positives::check_found(list, keys, self.main.input.path(), &found)?;
         }
@@ -229,6 +231,9 @@ impl<'a> Reading<'a> {
             class_names: &class_names,
             gaps: &gaps,
             mixed: &mixed,
+            separated: separated(&columns, &self.layout.features, self.options),
+            rounded: exact.rounded,
+            nested: Vec::new(),
             skipped_files: 0,
             label_check,
             sampling: self.sampling(),
@@ -241,6 +246,53 @@ impl<'a> Reading<'a> {
             schema,
             check,
         })
+    }
+
+    /// The second pass.
+    fn fill(
+        &self,
+        schema: &FeatureSchema,
+        plan: Option<&LabelPlan>,
+        scans: &[TableScan],
+        matrix: &mut [f32],
+    ) -> Result<Filled> {
+        let width = schema.width();
+        let mut filled = Filled {
+            gaps: vec![Gaps::default(); schema.columns.len()],
+            ..Filled::default()
+        };
+        let mut start = 0;
+        for (i, (part, scan)) in self.parts().zip(scans).enumerate() {
+            let end = start + scan.n_rows() as usize * width;
+            let labeling = match (&self.list, plan) {
+                (Some(list), _) => Labeling::Listed(&list.keys),
+                _ if i > 0 => Labeling::All(MpuLabel::Unlabeled),
+                (None, Some(plan)) => Labeling::Column(&plan.codes),
+                (None, None) => Labeling::All(MpuLabel::Labeled(0)),
+            };
+            let decimal = self.options.decimal;
+            let encoder = Encoder::new(schema, &part.roles, labeling, Gap::Mark, decimal);
+            let mut source = open(part.input, part.format, &part.open)?;
+            let file = part.input.path();
+            fill(
+                source.as_mut(),
+                file,
+                scan,
+                &encoder,
+                &mut matrix[start..end],
+                |encoded| {
+                    filled.labels.extend(encoded.labels);
+                    filled.ids.extend(encoded.ids);
+                    filled.found.extend(encoded.found);
+                    for (gap, more) in filled.gaps.iter_mut().zip(encoded.gaps) {
+                        gap.rows += more.rows;
+                        gap.labeled_rows += more.labeled_rows;
+                    }
+                },
+            )?;
+            start = end;
+        }
+        Ok(filled)
     }
 
     fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
@@ -266,6 +318,7 @@ impl<'a> Reading<'a> {
                     roles: &part.roles,
                     categorical: &categorical,
                     markers: &self.markers,
+                    label_markers: &self.label_markers,
                     max_categories: self.options.max_categories,
                 };
                 let mut part_scan = scan(source.as_mut(), &plan)?;
@@ -356,6 +409,7 @@ impl<'a> Reading<'a> {
                 markers: Vec::new(),
                 unlabeled_by_file: unlabeled,
                 notes: Vec::new(),
+                blank_words: std::collections::BTreeMap::new(),
             },
         ))
     }
@@ -380,4 +434,21 @@ impl<'a> Reading<'a> {
     fn internal(&self, error: &crate::Error) -> TableError {
         self.main.input.options(error.to_string())
     }
+}
+
+/// Columns taken as categories that look like numbers with separators, each with an example and what to do.
+fn separated(
+    columns: &[ColumnScan],
+    names: &[String],
+    options: &TableOptions,
+) -> Vec<(String, String, &'static str)> {
+    let columns = columns.iter().zip(names);
+    let not_said = columns.filter(|(_, name)| !options.categorical.contains(name));
+    not_said
+        .filter_map(|(column, name)| {
+            let look = column.looks.most(column.texts)?;
+            let (_, example) = column.first_text.as_ref()?;
+            Some((name.clone(), example.clone(), separated_remedy(look)))
+        })
+        .collect()
 }

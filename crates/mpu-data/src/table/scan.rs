@@ -7,6 +7,7 @@ use super::cell::{Cell, Markers, Value, is_plain_number};
 use super::error::Result;
 use super::labels::LabelScan;
 use super::layout::Role;
+use super::looks::Looks;
 use super::place::{At, Place};
 
 /// What a pass over a table found.
@@ -34,6 +35,8 @@ pub(super) struct ColumnScan {
     pub(super) first_missing: Option<Place>,
     pub(super) first_infinite: Option<(Place, String)>,
     pub(super) categories: Categories,
+    /// What its texts look like.
+    pub(super) looks: Looks,
 }
 
 /// The different texts of a column, up to a limit.
@@ -66,6 +69,8 @@ pub(super) struct ScanPlan<'p> {
     /// Whether each feature column is text even where it looks like a number.
     pub(super) categorical: &'p [bool],
     pub(super) markers: &'p Markers,
+    /// What stands for a missing label.
+    pub(super) label_markers: &'p Markers,
     pub(super) max_categories: usize,
 }
 
@@ -98,6 +103,7 @@ pub(super) fn merge(whole: &mut [ColumnScan], part: Vec<ColumnScan>, max_categor
         column.first_text = column.first_text.take().or(more.first_text);
         column.first_missing = column.first_missing.take().or(more.first_missing);
         column.first_infinite = column.first_infinite.take().or(more.first_infinite);
+        column.looks.merge(more.looks);
         for (text, n) in more.categories.counts {
             column.categories.see(&text, n, max_categories);
         }
@@ -124,9 +130,9 @@ fn scan_block(block: &Block, plan: &ScanPlan<'_>) -> Result<TableScan> {
                         scan_value(column, *cell, block, row.at, plan);
                     }
                 }
-                Role::Label => match cell.categorical(plan.markers) {
+                Role::Label => match cell.categorical(plan.label_markers) {
                     Some(text) => labels.see(&text, row.at),
-                    None => labels.see_blank(row.at),
+                    None => labels.see_blank(&cell.text(), row.at),
                 },
                 Role::Skip | Role::Id | Role::Key => {}
             }
@@ -144,7 +150,7 @@ fn scan_block(block: &Block, plan: &ScanPlan<'_>) -> Result<TableScan> {
 fn scan_value(column: &mut ColumnScan, cell: Cell<'_>, block: &Block, at: At, plan: &ScanPlan<'_>) {
     if let Cell::Text(text) = cell
         && is_plain_number(text)
-        && !plan.markers.has_numbers()
+        && plan.markers.are_plain()
     {
         column.numbers += 1;
         return;
@@ -170,6 +176,7 @@ fn scan_text(column: &mut ColumnScan, cell: Cell<'_>, block: &Block, at: At, pla
 
 fn see_text(column: &mut ColumnScan, text: &str, block: &Block, at: At, plan: &ScanPlan<'_>) {
     column.texts += 1;
+    column.looks.see(text);
     if column.first_text.is_none() {
         column.first_text = Some((block.place(at), text.to_owned()));
     }

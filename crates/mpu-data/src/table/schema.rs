@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Result, TableError};
-use super::options::{ImageSize, Missing};
+use super::options::{Decimal, ImageSize, Missing};
 use crate::Shape;
 
 /// The version of the stored form.
@@ -36,6 +36,19 @@ pub struct FeatureSchema {
     pub(super) missing_markers: Vec<String>,
     /// The size that images are scaled to.
     pub(super) image_size: Option<ImageSize>,
+    /// The separator of CSV text, if it had to be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) delimiter: Option<char>,
+    /// How numbers are written in CSV text.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) decimal: Decimal,
+    /// Classes whose names would else stand for a missing label.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) class_words: Vec<String>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// One input column.
@@ -54,8 +67,12 @@ pub struct InputColumn {
 pub enum ColumnKind {
     /// A number.
     Numeric {
-        /// What stands in for a missing value.
+        /// What stands in for a missing value, the offset already taken off.
         impute: Option<f32>,
+        /// What is taken off a value, in 64 bits, before it becomes a feature of 32 bits: 0 unless values lie so close
+        /// together, so far from 0, that they would become equal.
+        #[serde(default, skip_serializing_if = "is_default")]
+        offset: f64,
     },
     /// One of some texts, in alphabetical order.
     Categorical {
@@ -117,6 +134,21 @@ impl FeatureSchema {
         self.missing
     }
 
+    /// The separator of CSV text, if it had to be said.
+    pub fn delimiter(&self) -> Option<u8> {
+        self.delimiter.and_then(|c| u8::try_from(c).ok())
+    }
+
+    /// How numbers are written in CSV text.
+    pub fn decimal(&self) -> Decimal {
+        self.decimal
+    }
+
+    /// Classes whose names would else stand for a missing label.
+    pub fn class_words(&self) -> &[String] {
+        &self.class_words
+    }
+
     /// The names of the features in order: the column, or `column=category`.
     pub fn feature_names(&self) -> Vec<String> {
         if self.is_images() {
@@ -153,6 +185,11 @@ struct Stored {
     #[serde(default)]
     missing_markers: Vec<String>,
     image_size: Option<ImageSize>,
+    delimiter: Option<char>,
+    #[serde(default)]
+    decimal: Decimal,
+    #[serde(default)]
+    class_words: Vec<String>,
 }
 
 impl TryFrom<Stored> for FeatureSchema {
@@ -172,7 +209,9 @@ impl TryFrom<Stored> for FeatureSchema {
         }
         for column in &stored.columns {
             let fits = match &column.kind {
-                ColumnKind::Numeric { impute } => impute.is_none_or(f32::is_finite),
+                ColumnKind::Numeric { impute, offset } => {
+                    impute.is_none_or(f32::is_finite) && offset.is_finite()
+                }
                 ColumnKind::Categorical { categories, impute } => {
                     !categories.is_empty()
                         && categories.is_sorted_by(|a, b| a < b)
@@ -182,6 +221,12 @@ impl TryFrom<Stored> for FeatureSchema {
             if !fits {
                 return wrong(format!("column `{}` is not valid", column.name));
             }
+        }
+        if stored
+            .delimiter
+            .is_some_and(|delimiter| !delimiter.is_ascii())
+        {
+            return wrong("the separator is not an ASCII character".to_owned());
         }
         let width: usize = stored.columns.iter().map(InputColumn::width).sum();
         let len = match stored.shape {
@@ -213,6 +258,9 @@ impl TryFrom<Stored> for FeatureSchema {
             missing: stored.missing,
             missing_markers: stored.missing_markers,
             image_size: stored.image_size,
+            delimiter: stored.delimiter,
+            decimal: stored.decimal,
+            class_words: stored.class_words,
         })
     }
 }

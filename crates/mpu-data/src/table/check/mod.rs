@@ -170,6 +170,12 @@ pub(super) struct CheckInput<'c> {
     pub(super) gaps: &'c [Gaps],
     /// Columns of numbers and texts that were taken as categories.
     pub(super) mixed: &'c [String],
+    /// Columns of numbers with separators that were taken as categories: name, example, what to do.
+    pub(super) separated: Vec<(String, String, &'static str)>,
+    /// Columns in which different values became one.
+    pub(super) rounded: Vec<String>,
+    /// Folders within folders of images, with their images.
+    pub(super) nested: Vec<(String, u64)>,
     /// Files of a folder that are no images.
     pub(super) skipped_files: u64,
     pub(super) label_check: LabelCheck,

@@ -48,6 +48,32 @@ pub enum Warning {
         /// The columns.
         columns: Vec<String>,
     },
+    /// A column of numbers with separators that are not read, taken as categories.
+    Separated {
+        /// The column.
+        column: String,
+        /// One of its values.
+        example: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// Columns in which different values become one, because features have 32 bits.
+    Rounded {
+        /// The columns.
+        columns: Vec<String>,
+    },
+    /// Words such as `NA` that were taken as blank labels.
+    BlankWord {
+        /// The word.
+        word: String,
+        /// How many rows have it.
+        rows: u64,
+    },
+    /// Folders within the folders of classes, whose images count to the uppermost one.
+    NestedFolders {
+        /// The folders, with their images.
+        folders: Vec<(String, u64)>,
+    },
     /// Columns without a name.
     Unnamed {
         /// Their positions, counted from 1.
@@ -129,6 +155,32 @@ impl std::fmt::Display for Warning {
                 "both numbers and texts, taken as categories: {}",
                 list(columns)
             ),
+            Self::Separated {
+                column,
+                example,
+                remedy,
+            } => write!(
+                f,
+                "column `{}` is taken as categories, though `{}` looks like a number with separators; {remedy}",
+                shorten(column),
+                shorten(example)
+            ),
+            Self::Rounded { columns } => write!(
+                f,
+                "different values become one in numbers of 32 bits: {}; subtract a constant from them, or exclude them",
+                list(columns)
+            ),
+            Self::BlankWord { word, rows } => write!(
+                f,
+                "{rows} rows with the label `{}` are taken as unlabelled; if it is a class, say --class-word {}",
+                shorten(word),
+                shorten(word)
+            ),
+            Self::NestedFolders { folders } => write!(
+                f,
+                "images in folders within folders count to the uppermost folder: {}",
+                counted(folders)
+            ),
             Self::Unnamed { positions } => write!(
                 f,
                 "no name in the header for column {positions:?}; exclude it if it numbers the rows"
@@ -167,6 +219,11 @@ impl std::fmt::Display for Warning {
             }
         }
     }
+}
+
+fn counted(folders: &[(String, u64)]) -> String {
+    let named = folders.iter().map(|(folder, n)| format!("{folder} ({n})"));
+    list(&named.collect::<Vec<String>>())
 }
 
 /// All warnings of a check.
@@ -212,6 +269,29 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
     if !input.mixed.is_empty() {
         warnings.push(Warning::Mixed {
             columns: input.mixed.to_vec(),
+        });
+    }
+    for (column, example, remedy) in &input.separated {
+        warnings.push(Warning::Separated {
+            column: column.clone(),
+            example: example.clone(),
+            remedy: (*remedy).to_owned(),
+        });
+    }
+    if !input.rounded.is_empty() {
+        warnings.push(Warning::Rounded {
+            columns: input.rounded.clone(),
+        });
+    }
+    for (word, rows) in &check.labels.blank_words {
+        warnings.push(Warning::BlankWord {
+            word: word.clone(),
+            rows: *rows,
+        });
+    }
+    if !input.nested.is_empty() {
+        warnings.push(Warning::NestedFolders {
+            folders: input.nested.clone(),
         });
     }
     if !input.header.unnamed.is_empty() {

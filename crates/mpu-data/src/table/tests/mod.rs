@@ -6,10 +6,12 @@ mod encode;
 mod errors;
 mod formats;
 mod fuzz;
+mod hostile;
 #[cfg(feature = "images")]
 mod images;
 mod labels;
 mod make;
+mod misread;
 mod sizes;
 
 use super::*;

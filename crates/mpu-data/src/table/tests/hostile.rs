@@ -1,0 +1,238 @@
+//! Files that take the machine down if they are believed.
+
+use std::fmt::Write;
+
+use super::*;
+
+#[test]
+fn a_small_sparse_file_is_not_a_large_matrix() {
+    let mut text = String::new();
+    for i in 0..9000 {
+        writeln!(text, "{} {}:1", i % 2, i % 90_000 + 1).unwrap();
+    }
+    text.push_str("1 90000:1\n");
+    assert!(text.len() < 119_000);
+    let input = || TableInput::from_bytes("a.libsvm", text.as_bytes());
+    check_message(
+        read_table(input(), &TableOptions::default()),
+        &[
+            "a.libsvm: a matrix of 9001 rows and 90000 columns",
+            "--limit expansion",
+        ],
+    );
+}
+
+#[test]
+fn an_endless_line_of_positives_is_refused() {
+    let options = |positives: Vec<u8>| TableOptions {
+        positives: Some(Positives {
+            input: TableInput::from_bytes("p.txt", positives),
+            key: "id".to_owned(),
+            class_column: None,
+        }),
+        limits: Limits {
+            record_bytes: 1 << 10,
+            ..Limits::default()
+        },
+        ..TableOptions::default()
+    };
+    let table = "id,x\na,1\nb,2\nc,3\n";
+    let endless = options(vec![b'a'; 1 << 20]);
+    check_message(
+        read_table(csv(table), &endless),
+        &["p.txt, line 1", "longer than 1024 bytes"],
+    );
+    // Marks at the beginning, other line ends and blank lines are no part of a key.
+    let plain = options(b"\xef\xbb\xbfa\r\n\r\n b \n".to_vec());
+    assert_eq!(read_table(csv(table), &plain).unwrap().check.labeled(), 2);
+}
+
+#[test]
+fn text_of_another_encoding_is_named() {
+    let utf16 = |text: &str| {
+        text.encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>()
+    };
+    let mut marked = vec![0xff, 0xfe];
+    marked.extend(utf16("a,label\n1,x\n2,x\n3,\n"));
+    let read = |bytes: Vec<u8>| {
+        read_table(
+            TableInput::from_bytes("a.csv", bytes),
+            &TableOptions::default(),
+        )
+    };
+    check_message(read(marked), &["UTF-16LE", "hint:"]);
+    check_message(
+        read(utf16("a,label\n1,x\n2,x\n3,\n")),
+        &["byte 0", "UTF-16"],
+    );
+    check_message(
+        read(b"a,label\n1,x\n2,x\0y\n3,\n".to_vec()),
+        &["line 3", "byte 0"],
+    );
+    check_message(
+        read(b"a,label\n1,\xe4\n".to_vec()),
+        &["line 2", "not UTF-8"],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_or_a_device_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe.csv");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let zero = dir.path().join("zero.csv");
+    std::os::unix::fs::symlink("/dev/zero", &zero).unwrap();
+    for path in [pipe, zero] {
+        for format in [
+            InputFormat::Csv,
+            InputFormat::Npy,
+            InputFormat::Libsvm,
+            InputFormat::Npz,
+        ] {
+            let options = TableOptions {
+                format: Some(format),
+                ..TableOptions::default()
+            };
+            check_message(read_table(&path, &options), &["pipe or a device", "hint:"]);
+        }
+    }
+}
+
+#[cfg(feature = "images")]
+mod of_images {
+    use std::path::Path;
+
+    use ::image::ImageFormat::Png;
+
+    use super::super::make::image;
+    use super::*;
+
+    fn write(folder: &Path, name: &str) {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, image(4, true, Png)).unwrap();
+    }
+
+    fn folder(names: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            write(folder.path(), name);
+        }
+        folder
+    }
+
+    #[test]
+    fn folders_within_folders_are_read_and_counted() {
+        let folder = folder(&[
+            "dent/2023/a.png",
+            "dent/2024/jan/a.png",
+            "dent/2024/jan/b.png",
+            "crack/a.png",
+            "unlabeled/a.png",
+            "unlabeled/batch 1/a.png",
+            "unlabeled/batch 1/b.png",
+        ]);
+        let table = read_table(folder.path(), &TableOptions::default()).unwrap();
+        assert_eq!(table.class_names, ["crack", "dent"]);
+        let labeled: Vec<u64> = table.check.classes.iter().map(|c| c.labeled).collect();
+        assert_eq!((labeled, table.check.unlabeled), (vec![1, 3], 3));
+        let said = table
+            .check
+            .warnings
+            .iter()
+            .find(|w| matches!(w, Warning::NestedFolders { .. }));
+        let said = said.unwrap().to_string();
+        for part in [
+            "dent/2023 (1)",
+            "dent/2024/jan (2)",
+            "unlabeled/batch 1 (2)",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        let ids = table.ids.unwrap();
+        assert!(ids.contains(&"dent/2024/jan/b.png".to_owned()), "{ids:?}");
+        let encoded = table
+            .schema
+            .encode(folder.path(), &EncodeOptions::default());
+        assert_eq!(encoded.unwrap().report.rows, 7);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_lead_back_are_refused() {
+        let folder = folder(&["dent/a.png", "dent/b.png", "unlabeled/a.png"]);
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("dent/loop")).unwrap();
+        check_message(
+            read_table(folder.path(), &TableOptions::default()),
+            &["through a link"],
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_image_that_is_a_device_or_a_pipe_is_refused() {
+        let folder = folder(&["dent/a.png", "dent/b.png", "unlabeled/a.png"]);
+        let path = folder.path().join("dent/c.png");
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        check_message(
+            read_table(folder.path(), &TableOptions::default()),
+            &["c.png", "pipe or a device"],
+        );
+        std::fs::remove_file(&path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        check_message(
+            read_table(folder.path(), &TableOptions::default()),
+            &["c.png", "pipe or a device"],
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_that_is_no_text_is_refused() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = folder(&["dent/a.png", "dent/b.png", "unlabeled/a.png"]);
+        let name = std::ffi::OsStr::from_bytes(b"x\xff.png");
+        std::fs::write(folder.path().join("dent").join(name), image(4, true, Png)).unwrap();
+        check_message(
+            read_table(folder.path(), &TableOptions::default()),
+            &["not UTF-8", "rename"],
+        );
+    }
+}
+
+/// A footer whose schema is nested so often that reading it by recursion uses up the stack.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_schema_nested_without_end_is_refused() {
+    let n = 40_000u32;
+    // FileMetaData: version 1, then the schema: a list of structures with a name and one child each.
+    let mut footer = vec![0x15, 0x02, 0x19, 0xfc];
+    let mut rest = n;
+    while rest >= 128 {
+        footer.push((rest & 127) as u8 | 128);
+        rest >>= 7;
+    }
+    footer.push(rest as u8);
+    for _ in 0..n {
+        // name (field 4): "a"; num_children (field 5): 1; end.
+        footer.extend([0x48, 0x01, b'a', 0x15, 0x02, 0x00]);
+    }
+    footer.extend([0x16, 0x00, 0x19, 0x0c, 0x00]); // num_rows 0, row_groups empty
+    let mut bytes = b"PAR1".to_vec();
+    let len = u32::try_from(footer.len()).unwrap();
+    bytes.extend(footer);
+    bytes.extend(len.to_le_bytes());
+    bytes.extend(b"PAR1");
+    check_message(
+        read_table(
+            TableInput::from_bytes("deep.parquet", bytes),
+            &TableOptions::default(),
+        ),
+        &["deep.parquet", "nested"],
+    );
+}
