@@ -9,7 +9,7 @@ use crate::threads::Threads;
 
 /// Which optimiser, with its settings; the learning rate is given at every step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum OptimSpec {
     /// Adam (Kingma and Ba 2015), with decay decoupled from the gradient (AdamW) if asked for:
     ///

@@ -89,7 +89,10 @@ impl ModelSpec {
     pub fn inputs(&self) -> usize {
         match self {
             Self::Mlp(mlp) => mlp.inputs,
-            Self::ResNet(net) => net.channels * net.height * net.width,
+            Self::ResNet(net) => net
+                .channels
+                .saturating_mul(net.height)
+                .saturating_mul(net.width),
         }
     }
 
@@ -100,6 +103,9 @@ impl ModelSpec {
             Self::ResNet(net) => net.outputs,
         }
     }
+
+    /// More weights than this take more memory than a machine is likely to have, with the optimiser's beside them.
+    const MOST_WEIGHTS: f64 = (1 << 28) as f64;
 
     /// Refuses what cannot be built.
     pub fn check(&self) -> Result<()> {
@@ -113,14 +119,27 @@ impl ModelSpec {
                 at_least_one("inputs", mlp.inputs)?;
                 mlp.hidden
                     .iter()
-                    .try_for_each(|&width| at_least_one("hidden width", width))
+                    .try_for_each(|&width| at_least_one("hidden width", width))?;
+                let widths = [mlp.inputs].into_iter().chain(mlp.hidden.iter().copied());
+                let next = mlp.hidden.iter().copied().chain([mlp.outputs]);
+                let layer = |(from, to): (usize, usize)| from as f64 * to as f64;
+                let weights: f64 = widths.zip(next).map(layer).sum();
+                if weights > Self::MOST_WEIGHTS {
+                    let allowed = "at most 268435456 (1 GB): choose smaller layers, model.hidden";
+                    return Err(setting("number of weights", weights, allowed));
+                }
+                if mlp.hidden.len() > 1000 {
+                    let found = mlp.hidden.len() as f64;
+                    return Err(setting("number of hidden layers", found, "at most 1000"));
+                }
+                Ok(())
             }
             Self::ResNet(net) => {
                 at_least_one("channels", net.channels)?;
                 at_least_one("height", net.height)?;
                 at_least_one("width", net.width)?;
-                if net.depth < 8 || !(net.depth - 2).is_multiple_of(6) {
-                    let allowed = "6n + 2 with n at least 1 (8, 14, 20, 26, 32, …)";
+                if !(8..=1202).contains(&net.depth) || !(net.depth - 2).is_multiple_of(6) {
+                    let allowed = "6n + 2 with n from 1 to 200 (8, 14, 20, 26, 32, …)";
                     return Err(setting("depth", net.depth as f64, allowed));
                 }
                 Ok(())
@@ -213,6 +232,17 @@ mod tests {
 
     #[test]
     fn impossible_models_are_refused() {
+        let mlp = |hidden: Vec<usize>| {
+            ModelSpec::Mlp(MlpSpec {
+                inputs: 10,
+                hidden,
+                outputs: 3,
+            })
+        };
+        assert!(mlp(vec![10_000, 10_000]).check().is_ok());
+        assert!(mlp(vec![100_000, 100_000]).check().is_err());
+        assert!(mlp(vec![usize::MAX, usize::MAX]).check().is_err());
+        assert!(mlp(vec![1; 100_000]).check().is_err());
         assert!(ModelSpec::mlp5(0, 4).check().is_err());
         assert!(ModelSpec::mlp5(4, 0).check().is_err());
         assert!(ModelSpec::resnet20(3, 0, 32, 10).check().is_err());
