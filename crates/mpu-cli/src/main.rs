@@ -52,7 +52,9 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
-            console::say(&format!("error: {error:#}\n"));
+            let told = mpu_report::visible(&format!("{error:#}")).into_owned();
+            console::say(&format!("error: {told}
+"));
             let stopped = error.is::<commands::train::Interrupted>()
                 || error.is::<commands::runs::Stopped>()
                 || error.is::<console::Interrupted>()
@@ -62,8 +64,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes a result. A reader that has seen enough (`| head`) is no error.
+/// Writes a result. A reader that has seen enough (`| head`) is no error. Control characters, which may come from the
+/// user's files, are shown and do nothing.
 fn print(text: &str) -> anyhow::Result<()> {
+    let text = mpu_report::visible(text);
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),

@@ -44,4 +44,4 @@ pub use atomic::write_atomic;
 pub use error::{Error, Result};
 pub use page::Section;
 pub use record::{Curves, Heat, RateResult, Record, RunKey, Scores};
-pub use table::{Align, Cell, Format, Table, render};
+pub use table::{Align, Cell, Format, Table, csv_field, prose, render, visible};

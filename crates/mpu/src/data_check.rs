@@ -1,10 +1,8 @@
 //! What is understood of a table, for people to read before anything is trained.
 
-use std::fmt::Write as _;
-
 use mpu_data::split::Scenario;
 use mpu_data::table::{ColumnType, DataCheck, HeldOut, SamplingScheme};
-use mpu_report::{Align, Format, Table};
+use mpu_report::{Align, Format, Table, prose};
 use serde::Serialize;
 
 use crate::costs::UNKNOWN;
@@ -36,6 +34,19 @@ impl HeldOutCheck {
     }
 }
 
+impl HeldOutCheck {
+    fn describe(&self, format: Format) -> String {
+        let counts = self.classes.iter().map(|(name, n)| format!("{name} {n}"));
+        let counts = counts.collect::<Vec<_>>().join(", ");
+        let mut text = prose(format, &format!("held out: {} rows: {counts}", self.rows));
+        if !self.taken_as_negative.is_empty() {
+            let names = self.taken_as_negative.join(", ");
+            text += &prose(format, &format!("taken as unknown: {names}"));
+        }
+        text
+    }
+}
+
 /// A check as text and tables.
 pub fn describe_check(
     check: &DataCheck,
@@ -49,22 +60,24 @@ pub fn describe_check(
         .iter()
         .map(|file| file.display().to_string())
         .collect();
-    let _ = writeln!(text, "read: {} ({})", files.join(", "), check.format);
-    let _ = writeln!(
-        text,
-        "rows: {}, numbers per row: {}",
-        check.rows, check.features
+    text += &prose(
+        format,
+        &format!("read: {} ({})", files.join(", "), check.format),
+    );
+    text += &prose(
+        format,
+        &format!("rows: {}, numbers per row: {}", check.rows, check.features),
     );
     for (what, column) in [
         ("label column", &check.label_column),
         ("id column", &check.id_column),
     ] {
         if let Some(column) = column {
-            let _ = writeln!(text, "{what}: {column}");
+            text += &prose(format, &format!("{what}: {column}"));
         }
     }
     if !check.excluded.is_empty() {
-        let _ = writeln!(text, "left out: {}", check.excluded.join(", "));
+        text += &prose(format, &format!("left out: {}", check.excluded.join(", ")));
     }
     let mut classes = Table::new([("class", Align::Left), ("labelled rows", Align::Right)]);
     for class in &check.classes {
@@ -73,15 +86,20 @@ pub fn describe_check(
     classes.push(["(unlabelled pool)".to_owned(), check.unlabeled.to_string()]);
     text += &rendered(&classes)?;
     for marker in &check.labels.markers {
-        let _ = writeln!(
-            text,
-            "unlabelled rows are marked by {}: {} rows",
-            marker.marker, marker.rows
+        text += &prose(
+            format,
+            &format!(
+                "unlabelled rows are marked by {}: {} rows",
+                marker.marker, marker.rows
+            ),
         );
     }
     if check.labels.unlabeled_by_file > 0 {
         let rows = check.labels.unlabeled_by_file;
-        let _ = writeln!(text, "unlabelled by their file or list: {rows} rows");
+        text += &prose(
+            format,
+            &format!("unlabelled by their file or list: {rows} rows"),
+        );
     }
     let (scenario, meaning) = match check.sampling.scheme {
         SamplingScheme::SingleSample => (
@@ -95,46 +113,43 @@ pub fn describe_check(
         SamplingScheme::Unknown => ("not known", "the rows themselves cannot tell"),
     };
     let why = &check.sampling.why;
-    let _ = writeln!(text, "scenario: {scenario}, because {why}; {meaning}");
+    text += &prose(
+        format,
+        &format!("scenario: {scenario}, because {why}; {meaning}"),
+    );
     if !check.columns.is_empty() {
         text += &rendered(&columns(check))?;
     }
     if check.missing() > 0 {
         let missing = check.missing();
-        let _ = writeln!(
-            text,
-            "missing values: {missing}; in training they become the median or the most frequent category, unless --missing says otherwise"
+        text += &prose(
+            format,
+            &format!(
+                "missing values: {missing}; in training they become the median or the most frequent category, unless --missing says otherwise"
+            ),
         );
     }
-    let _ = writeln!(
-        text,
-        "duplicate rows: {}; labelled rows that are also in the pool: {}",
-        check.duplicates.rows, check.duplicates.labeled_in_pool
+    text += &prose(
+        format,
+        &format!(
+            "duplicate rows: {}; labelled rows that are also in the pool: {}",
+            check.duplicates.rows, check.duplicates.labeled_in_pool
+        ),
     );
     for suspect in &check.leakage {
-        let _ = writeln!(
-            text,
-            "suspected leakage: {} alone almost separates labelled from unlabelled rows (AUC {:.3})",
-            suspect.column, suspect.auc
+        text += &prose(
+            format,
+            &format!(
+                "suspected leakage: {} alone almost separates labelled from unlabelled rows (AUC {:.3})",
+                suspect.column, suspect.auc
+            ),
         );
     }
     if let Some(held) = held_out {
-        let counts: Vec<String> = held
-            .classes
-            .iter()
-            .map(|(name, n)| format!("{name} {n}"))
-            .collect();
-        let _ = writeln!(text, "held out: {} rows: {}", held.rows, counts.join(", "));
-        if !held.taken_as_negative.is_empty() {
-            let _ = writeln!(
-                text,
-                "taken as unknown: {}",
-                held.taken_as_negative.join(", ")
-            );
-        }
+        text += &held.describe(format);
     }
     for warning in &check.warnings {
-        let _ = writeln!(text, "warning: {warning}");
+        text += &prose(format, &format!("warning: {warning}"));
     }
     Ok(text)
 }

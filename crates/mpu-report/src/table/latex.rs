@@ -8,7 +8,7 @@ use super::{Align, Cell, Table};
 /// that ends and a cell that begins.
 pub fn escape_latex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in super::visible(text).chars() {
         let command = match c {
             '\\' => "\\textbackslash{}",
             '{' => "\\{",

@@ -4,15 +4,18 @@ mod cell;
 mod format;
 mod html;
 mod latex;
+mod text;
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
 use crate::error::{Error, Result};
+use text::on_one_line;
 
 pub use cell::Cell;
 pub use format::Format;
 pub use html::escape_html;
 pub use latex::escape_latex;
+pub use text::{csv_field, prose, visible};
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +63,13 @@ impl Table {
         let mut table = comfy_table::Table::new();
         table.load_style(presets::UTF8_FULL_CONDENSED);
         table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_header(self.columns.iter().map(|(heading, _)| heading));
+        let headings = self.columns.iter().map(|(heading, _)| on_one_line(heading));
+        table.set_header(headings);
         for row in &self.rows {
-            table.add_row(row.iter().map(|cell| cell.starred("\n")));
+            table.add_row(
+                row.iter()
+                    .map(|cell| visible(&cell.starred("\n")).into_owned()),
+            );
         }
         for (column, (_, align)) in table.column_iter_mut().zip(&self.columns) {
             column.set_cell_alignment(match align {
@@ -75,7 +82,7 @@ impl Table {
 
     /// Markdown. Bars and tags in cells are escaped, line breaks become spaces.
     pub fn to_md(&self) -> String {
-        let escape = |text: &str| escape_md_tags(&text.replace('|', "\\|").replace('\n', " "));
+        let escape = |text: &str| escape_md_tags(&on_one_line(text).replace('|', "\\|"));
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let headings = self.columns.iter().map(|(heading, _)| escape(heading));
         let mut text = line(headings.collect());
@@ -100,14 +107,21 @@ impl Table {
         text
     }
 
-    /// Comma-separated values with a heading line.
+    /// Comma-separated values with a heading line. What a spreadsheet would run is written as text: see [`csv_field`].
     pub fn to_csv(&self) -> Result<String> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let headings: Vec<&String> = self.columns.iter().map(|(heading, _)| heading).collect();
+        let headings = self
+            .columns
+            .iter()
+            .map(|(heading, _)| csv_field(heading).into_owned());
         let failed = |e: csv::Error| Error::Csv(e.to_string());
-        writer.write_record(headings).map_err(failed)?;
+        writer
+            .write_record(headings.collect::<Vec<_>>())
+            .map_err(failed)?;
         for row in &self.rows {
-            let cells = row.iter().map(|cell| cell.starred(" "));
+            let cells = row
+                .iter()
+                .map(|cell| csv_field(&cell.starred(" ")).into_owned());
             writer.write_record(cells).map_err(failed)?;
         }
         let bytes = writer.into_inner().map_err(|e| Error::Csv(e.to_string()))?;
@@ -168,6 +182,16 @@ mod tests {
             table().to_md(),
             "| name | value |\n| --- | ---: |\n| a\\|b | 1.00 |\n| with, comma |  |\n"
         );
+    }
+
+    #[test]
+    fn names_cannot_break_out_of_a_table() {
+        let mut table = Table::new([("a\r\n| b", Align::Left)]);
+        table.push(["=HYPERLINK(\"x\")\n\u{1b}[31m"]);
+        assert_eq!(table.to_md().lines().count(), 3, "{}", table.to_md());
+        assert!(!table.to_terminal().contains('\u{1b}'));
+        assert!(table.to_csv().unwrap().contains("\"'=HYPER"));
+        assert!(!table.to_html().contains('\u{1b}') && !table.to_latex().contains('\u{1b}'));
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! Judgements as tables.
 
-use std::fmt::Write as _;
-
 use mpu_eval::pu_metrics::{Estimate, State, Varied};
-use mpu_report::{Align, Format, Table};
+use mpu_report::{Align, Format, Table, prose};
 
 use super::by_pu::ByPu;
 use super::by_truth::ByTruth;
@@ -19,11 +17,14 @@ impl Judgement {
         let mut text = String::new();
         let mut tables = Vec::new();
         if let Some(found) = &self.true_labels {
-            let _ = writeln!(text, "judged by true labels, on {}", self.rows);
+            text += &prose(format, &format!("judged by true labels, on {}", self.rows));
             tables.extend(by_truth(found, &self.classes));
         }
         if let Some(found) = &self.pu_rows {
-            let _ = writeln!(text, "judged without true labels, on {}", self.rows);
+            text += &prose(
+                format,
+                &format!("judged without true labels, on {}", self.rows),
+            );
             tables.extend(by_pu(found, &self.classes));
         }
         if let Some(found) = &self.pu_rows {
@@ -31,28 +32,33 @@ impl Judgement {
             let shares: Vec<String> = shares
                 .map(|(share, name)| format!("{name} {:.1} %", 100.0 * share))
                 .collect();
-            let _ = writeln!(text, "about {}: {}", found.about, shares.join(", "));
+            text += &prose(
+                format,
+                &format!("about {}: {}", found.about, shares.join(", ")),
+            );
         }
         for table in &tables {
             text += &mpu_report::render(format, table, &())?;
         }
         if let Some(found) = &self.pu_rows {
-            let _ = writeln!(
-                text,
-                "risk: {} with {}; bound: {}",
-                found.risk.estimator,
-                found.risk.loss.surrogate(),
-                found.risk.bound
+            text += &prose(
+                format,
+                &format!(
+                    "risk: {} with {}; bound: {}",
+                    found.risk.estimator,
+                    found.risk.loss.surrogate(),
+                    found.risk.bound
+                ),
             );
             for assumption in &found.assumptions {
-                let _ = writeln!(text, "assumed: {assumption}");
+                text += &prose(format, &format!("assumed: {assumption}"));
             }
         }
         for warning in &self.warnings {
-            let _ = writeln!(text, "warning: {warning}");
+            text += &prose(format, &format!("warning: {warning}"));
         }
         for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
+            text += &prose(format, &format!("note: {note}"));
         }
         Ok(text)
     }

@@ -1,5 +1,6 @@
 //! What is written of a scored row, as CSV or JSON lines, and where it goes.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,8 @@ pub(super) struct Columns {
     pub(super) classes: Vec<String>,
     /// Names of features, for `outside`.
     pub(super) features: Vec<String>,
+    /// Whether texts go into CSV as they are, also where a spreadsheet would run them.
+    raw: bool,
 }
 
 /// Whether rows have ids of their own.
@@ -71,6 +74,7 @@ impl Columns {
             because: args.explain.is_some(),
             classes: model.names().to_vec(),
             features: model.schema()?.feature_names(),
+            raw: args.raw_csv,
         };
         columns.key = if columns.names().iter().any(|name| name == wanted) {
             format!("id:{wanted}")
@@ -95,9 +99,19 @@ impl Columns {
         names
     }
 
+    /// A text as it goes into CSV.
+    fn field<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.raw {
+            Cow::Borrowed(text)
+        } else {
+            mpu_report::csv_field(text)
+        }
+    }
+
     pub(super) fn csv_header(&self) -> anyhow::Result<Vec<u8>> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(self.names())?;
+        let names = self.names();
+        writer.write_record(names.iter().map(|name| self.field(name).into_owned()))?;
         Ok(writer.into_inner()?)
     }
 
@@ -108,25 +122,25 @@ impl Columns {
         let mut text = Vec::new();
         for row in 0..scored.answers.len() {
             match lines.keys {
-                Keys::Ids(ids) => writer.write_field(&ids[row])?,
+                Keys::Ids(ids) => writer.write_field(self.field(&ids[row]).as_bytes())?,
                 Keys::Numbers(numbers) => writer.write_field(written(&mut text, numbers[row])?)?,
             }
             if let Some(queue) = lines.queue {
-                writer.write_field(&self.classes[queue[row].0])?;
+                writer.write_field(self.field(&self.classes[queue[row].0]).as_bytes())?;
                 writer.write_field(written(&mut text, queue[row].1)?)?;
             }
-            writer.write_field(&self.classes[scored.answers[row]])?;
+            writer.write_field(self.field(&self.classes[scored.answers[row]]).as_bytes())?;
             let scores = &scored.scores[row * k..(row + 1) * k];
             let probabilities = &scored.probabilities[row * k..(row + 1) * k];
             let margin = &scored.margins[row..=row];
             for number in scores.iter().chain(probabilities).chain(margin) {
                 writer.write_field(written(&mut text, number)?)?;
             }
-            writer
-                .write_field(scored.outside[row].map_or("", |feature| &self.features[feature]))?;
+            let outside = scored.outside[row].map_or("", |feature| &self.features[feature]);
+            writer.write_field(self.field(outside).as_bytes())?;
             if let Some(because) = lines.because {
                 let reasons: Vec<String> = because[row].iter().map(Reason::to_string).collect();
-                writer.write_field(reasons.join(", "))?;
+                writer.write_field(self.field(&reasons.join(", ")).as_bytes())?;
             }
             writer.write_record(None::<&[u8]>)?;
         }
