@@ -1,6 +1,7 @@
 //! A trained classifier: everything between a row of the user's table and its answer.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -129,8 +130,27 @@ impl Classifier {
                 "{place} is damaged: it has {found} {what} where {needed} are needed\nhint: train again, or copy the whole folder of the run"
             );
         }
+        let refused = |what: &str| {
+            crate::Error::Refused(format!(
+                "{place} is damaged: {what}\nhint: train again, or copy the whole folder of the run"
+            ))
+        };
+        if card
+            .schema
+            .as_ref()
+            .is_some_and(|schema| schema.shape() != card.shape)
+        {
+            return Err(refused("its columns make rows of another shape"));
+        }
         let mut names = card.class_names.clone();
         names.pop();
+        let distinct: BTreeSet<&String> = names.iter().collect();
+        if distinct.len() < names.len() {
+            return Err(refused("two classes have one name"));
+        }
+        if names.iter().any(String::is_empty) {
+            return Err(refused("a class has no name"));
+        }
         let free = |name: &&str| !names.iter().any(|class| class == name);
         let unknown = UNKNOWN.into_iter().find(free).unwrap_or("negative class");
         names.push(unknown.to_owned());
@@ -428,7 +448,8 @@ impl Classifier {
     pub fn decide(&self, rule: &Rule, scores: &[f32]) -> Result<Decided> {
         let mut probabilities = self.probabilities(scores)?;
         if let Some(target) = &rule.target {
-            probabilities = reweighted(self.priors(), target, &probabilities)?;
+            probabilities = reweighted(self.priors(), target, &probabilities)
+                .map_err(|error| crate::Error::from(error).naming(&self.names))?;
         }
         let answers = rule
             .decision

@@ -8,7 +8,7 @@ use crate::prepared::NEGATIVE;
 use mpu_data::split::{Protocol, Scenario};
 use mpu_data::{ClassCount, CostMatrix, DatasetId, Scaling, Seed, Shape, SplitSpec};
 use mpu_loss::Loss;
-use mpu_models::{MlpSpec, ModelSpec, ResNetSpec};
+use mpu_models::{MlpSpec, ModelSpec, OptimSpec, ResNetSpec};
 use mpu_risk::Placement;
 use mpu_train::{CostsEnter, DeviceChoice, Keep, Method, Selection, TrainSettings};
 use serde::{Deserialize, Serialize};
@@ -183,7 +183,8 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
                 .with_context(|| format!("reading {}", path.display()))?;
             toml::from_str::<Self>(&text).with_context(|| name.clone())?;
         }
-        let table = overridden(table, overrides)?;
+        let mut table = overridden(table, overrides)?;
+        complete_kinds(&mut table)?;
         table
             .try_into::<Self>()
             .with_context(|| format!("{name} with overrides"))
@@ -295,6 +296,46 @@ pub(crate) fn overridden(mut table: toml::Table, overrides: &[String]) -> Result
         assign(&mut table, assignment)?;
     }
     Ok(table)
+}
+
+/// Where an assignment sets one key of the model or of the optimiser and nothing says of which kind that is, the one
+/// is meant that has such a key, and its other keys have their defaults.
+fn complete_kinds(table: &mut toml::Table) -> Result<()> {
+    let data = table.get("data").and_then(toml::Value::as_table);
+    let file = data.and_then(|data| data.get("file")?.as_str());
+    let (is_table, is_folder) = (file.is_some(), file.is_some_and(|f| Path::new(f).is_dir()));
+    let has_method = table.contains_key("method");
+    if let Some(toml::Value::Table(model)) = table.get_mut("model") {
+        let has = |key: &str| model.contains_key(key);
+        let kind = match () {
+            () if has("trees") => "forest",
+            () if has("depth") => "resnet",
+            () if is_table && !is_folder && !has_method => "auto",
+            () => "mlp",
+        };
+        let kind = model.entry("kind").or_insert_with(|| kind.into());
+        let takes_hidden = matches!(kind.as_str(), Some("mlp" | "auto"));
+        if takes_hidden && !model.contains_key("hidden") {
+            // Of a table, as many as suit its rows: see `TableConfig::complete`.
+            let hidden = if is_table { vec![] } else { vec![300_i64; 4] };
+            model.insert("hidden".to_owned(), hidden.into());
+        }
+    }
+    let train = table.get_mut("train").and_then(toml::Value::as_table_mut);
+    if let Some(toml::Value::Table(optimizer)) = train.and_then(|t| t.get_mut("optimizer")) {
+        let kind = if optimizer.contains_key("momentum") {
+            "sgd"
+        } else {
+            "adam"
+        };
+        let kind = optimizer.entry("kind").or_insert_with(|| kind.into());
+        if kind.as_str() == Some("adam") {
+            for (key, value) in toml::Table::try_from(OptimSpec::ADAM)? {
+                optimizer.entry(key).or_insert(value);
+            }
+        }
+    }
+    Ok(())
 }
 
 impl RunConfig {
@@ -439,6 +480,31 @@ mod tests {
         assert_eq!(config.train.epochs, 20);
         assert_eq!(config.model, Some(ModelConfig::ResNet { depth: 20 }));
         assert_eq!(config.sweep.unwrap().lrs, [0.001, 0.0001]);
+    }
+
+    #[test]
+    fn one_key_of_a_kind_can_be_set_alone() {
+        let mlp = |hidden: &[usize]| ModelConfig::Mlp {
+            hidden: hidden.to_vec(),
+        };
+        for (key, expected) in [
+            ("model.hidden=[64]", mlp(&[64])),
+            ("model.hidden=[]", mlp(&[])),
+            ("model.kind=mlp", mlp(&[300; 4])),
+        ] {
+            assert_eq!(resolve(&[key]).unwrap().model, Some(expected), "{key}");
+        }
+        let depth = resolve(&["data.dataset=svhn", "model.depth=32"]).unwrap();
+        assert_eq!(depth.model, Some(ModelConfig::ResNet { depth: 32 }));
+        let adam = resolve(&["train.optimizer.beta1=0.8"]).unwrap().train;
+        let OptimSpec::Adam { beta1, beta2, .. } = adam.optimizer else {
+            panic!("{adam:?}");
+        };
+        assert_eq!((beta1, beta2), (0.8, 0.999));
+        let sgd = resolve(&["train.optimizer.momentum=0.8"]).unwrap().train;
+        assert_eq!(sgd.optimizer, OptimSpec::Sgd { momentum: 0.8 });
+        let error = resolve(&["train.optimizer.beta9=1"]).unwrap_err();
+        assert!(format!("{error:#}").contains("beta9"), "{error:#}");
     }
 
     #[test]

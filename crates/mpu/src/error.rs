@@ -83,6 +83,43 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The same with classes called by their names: crates that know only their numbers count them from 0.
+    #[must_use]
+    pub fn naming(self, names: &[String]) -> Self {
+        let (found, message) = (self.to_string(), name_classes(&self.to_string(), names));
+        if self.is_stopped() || found == message {
+            return self;
+        }
+        Self::Refused(message)
+    }
+}
+
+/// Puts the names of classes in the place of their numbers: "class 0" becomes "class `dent`".
+fn name_classes(message: &str, names: &[String]) -> String {
+    let mut named = String::with_capacity(message.len());
+    let mut parts = message.split("class ");
+    named.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let end = part
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(part.len());
+        let name = part[..end]
+            .parse()
+            .ok()
+            .and_then(|class: usize| names.get(class));
+        named.push_str("class ");
+        match name {
+            Some(name) => {
+                named.extend(["`", name, "`"]);
+                named.push_str(&part[end..]);
+            }
+            None => named.push_str(part),
+        }
+    }
+    named
+}
+
 /// Errors that only say that a text or file is at fault.
 macro_rules! text {
     ($($error:ty),*) => {
@@ -155,3 +192,26 @@ macro_rules! ensure {
 }
 
 pub(crate) use {bail, ensure};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_called_by_their_names() {
+        let names = ["dent", "a 1"].map(str::to_owned);
+        for (message, expected) in [
+            (
+                "no moment sees class 1: its column",
+                "no moment sees class `a 1`: its column",
+            ),
+            ("prior of class 0 is -1", "prior of class `dent` is -1"),
+            ("class 7 and class", "class 7 and class"),
+            ("subclass 0", "subclass `dent`"),
+        ] {
+            assert_eq!(name_classes(message, &names), expected);
+        }
+        let stopped = Error::Stopped("class 0".to_owned()).naming(&names);
+        assert!(stopped.is_stopped());
+    }
+}

@@ -340,7 +340,9 @@ impl RunFolder {
                 }
             });
             for score in row.iter().skip(1) {
-                held.scores.push(score.parse().with_context(damaged)?);
+                let score: f32 = score.parse().with_context(damaged)?;
+                ensure!(score.is_finite(), "{}: a score is {score}", damaged());
+                held.scores.push(score);
             }
         }
         Ok(Some(held))

@@ -100,7 +100,7 @@ pub use prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher, dataset};
 pub use prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
 pub use prior_summary::{prior_calls, prior_chart, prior_interval, prior_sentence, prior_warnings};
 pub use rows::{MIN_STEPS, TableConfig, TableRows};
-pub use table_data::{TableData, TablePriors, TableScenario};
+pub use table_data::{TableData, TablePriors, TableScenario, delimiter};
 pub use target_sample::{TargetEstimate, TargetSample};
 
 pub use mpu_data as data;

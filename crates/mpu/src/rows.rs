@@ -8,7 +8,7 @@ use std::time::Instant;
 use mpu_data::source::content::sha256;
 use mpu_data::split::Scenario;
 use mpu_data::split::draw::hold_out;
-use mpu_data::table::{DataCheck, EncodeOptions, MpuTable, TableInput, read_held_out};
+use mpu_data::table::{DataCheck, MpuTable, TableInput, read_held_out};
 use mpu_data::{ClassCount, MpuLabel, Priors, Scaler, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
 use mpu_models::forest::ForestSpec;
@@ -61,6 +61,8 @@ pub(crate) struct Given {
     pub(crate) batching: bool,
     pub(crate) epochs: bool,
     pub(crate) schedule: bool,
+    /// `model.hidden`.
+    pub(crate) hidden: bool,
     /// `train.self-training.sure`.
     pub(crate) sure: bool,
 }
@@ -73,6 +75,7 @@ impl Given {
         batching: true,
         epochs: true,
         schedule: true,
+        hidden: true,
         sure: true,
     };
 
@@ -86,6 +89,10 @@ impl Given {
             batching: in_train("batching"),
             epochs: in_train("epochs"),
             schedule: in_train("schedule"),
+            hidden: table
+                .get("model")
+                .and_then(|model| model.as_table()?.get("hidden"))
+                .is_some(),
             sure: train
                 .and_then(|train| train.get("self-training")?.as_table())
                 .is_some_and(|constants| constants.contains_key("sure")),
@@ -176,9 +183,10 @@ impl<'a> TableRows<'a> {
                         self.estimator(),
                         &EstimateOptions::default(),
                         seed,
-                    )?,
-                    None => estimate_priors(&train_sample, classes, seed, observer)?,
+                    ),
+                    None => estimate_priors(&train_sample, classes, seed, observer),
                 };
+                let report = report.map_err(|error| error.naming(&table.class_names))?;
                 (report.priors()?, Some(report))
             }
         };
@@ -283,7 +291,7 @@ impl<'a> TableRows<'a> {
             return Ok(None);
         };
         let (schema, names) = (&self.table.schema, &self.table.class_names);
-        let options = EncodeOptions::default();
+        let options = self.config.data.encoding();
         let judged = read_held_out(TableInput::file(test), schema, names, &options)?;
         Ok(Some(Judged {
             features: judged.features,
@@ -417,7 +425,8 @@ impl<'a> TableRows<'a> {
             })
         };
         let observed = names.iter().map(of).collect::<Result<Vec<f64>>>()?;
-        Priors::from_observed(&observed).context("data.priors")
+        let priors = Priors::from_observed(&observed).context("data.priors");
+        priors.map_err(|error| error.naming(names))
     }
 }
 
@@ -442,6 +451,18 @@ impl TableConfig {
             ..5000 => vec![128, 128],
             _ => vec![300; 4],
         };
+        if let Some(
+            ModelConfig::Mlp {
+                hidden: given_hidden,
+            }
+            | ModelConfig::Auto {
+                hidden: given_hidden,
+            },
+        ) = &mut self.model
+            && !given.hidden
+        {
+            *given_hidden = hidden();
+        }
         self.model.get_or_insert_with(|| match shape {
             Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },
             Shape::Vector(_) if !given.method => ModelConfig::Auto { hidden: hidden() },

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use mpu_data::Scaling;
 use mpu_data::split::Scenario;
 use mpu_data::table::{
-    DataCheck, InputFormat, LabelConvention, Missing, MpuTable, Positives, Sampling, TableInput,
-    TableOptions, UnlabeledMarker, read_table,
+    DataCheck, Decimal, EncodeOptions, InputFormat, LabelConvention, Limits, Missing, MpuTable,
+    Positives, Sampling, TableInput, TableOptions, UnlabeledMarker, read_table,
 };
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,27 @@ pub struct TableData {
     /// The labels of an .npy array, as an array of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<PathBuf>,
+    /// The separator of CSV text: one character, or `tab`; found in the header line if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<String>,
+    /// What stands before the fraction of numbers in CSV text.
+    #[serde(skip_serializing_if = "is_default")]
+    pub decimal: Decimal,
+    /// Further words that stand for a missing value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_marker: Vec<String>,
+    /// Classes whose names, such as `NA`, would else stand for a missing label.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub class_word: Vec<String>,
+    /// The most categories that a column of text may have; 100 if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_categories: Option<usize>,
+    /// The size that images are scaled to, such as `64x48`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_size: Option<String>,
+    /// What a file may ask for.
+    #[serde(skip_serializing_if = "is_default")]
+    pub limits: Limits,
     /// The share of every group that is held out for calibration and checks.
     pub validation_share: f64,
     /// The seed of what is held out.
@@ -72,6 +93,21 @@ pub struct TableData {
     /// (`case-control`); `auto` goes by how they are given.
     #[serde(skip_serializing_if = "TableScenario::is_auto")]
     pub scenario: TableScenario,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// The separator of CSV text that a word stands for.
+pub fn delimiter(word: &str) -> Result<u8> {
+    match word.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        &[byte] if byte == b'\t' || byte.is_ascii_punctuation() && byte != b'"' => Ok(byte),
+        _ => bail!(
+            "the separator is {word:?}: it must be one character such as `;`, or `tab`, and no letter, digit, blank or double quote"
+        ),
+    }
 }
 
 /// Where priors come from.
@@ -141,6 +177,13 @@ impl Default for TableData {
             key: None,
             positives_class: None,
             labels: None,
+            delimiter: None,
+            decimal: Decimal::default(),
+            missing_marker: Vec::new(),
+            class_word: Vec::new(),
+            max_categories: None,
+            image_size: None,
+            limits: Limits::default(),
             validation_share: 0.2,
             split_seed: 42,
             scaling: None,
@@ -179,8 +222,24 @@ impl TableData {
             unlabeled: self.unlabeled.as_ref().map(TableInput::file),
             positives,
             labels: self.labels.as_ref().map(TableInput::file),
-            ..TableOptions::default()
+            delimiter: self.delimiter.as_deref().map(delimiter).transpose()?,
+            decimal: self.decimal,
+            missing_markers: self.missing_marker.clone(),
+            class_words: self.class_word.clone(),
+            max_categories: self
+                .max_categories
+                .unwrap_or(TableOptions::default().max_categories),
+            image_size: self.image_size.as_deref().map(str::parse).transpose()?,
+            limits: self.limits,
         })
+    }
+
+    /// How a table with true labels is read: as the training table was, within the same limits.
+    pub fn encoding(&self) -> EncodeOptions {
+        EncodeOptions {
+            limits: self.limits,
+            ..EncodeOptions::default()
+        }
     }
 
     /// Reads and understands the table.

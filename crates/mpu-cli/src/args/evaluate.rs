@@ -6,7 +6,7 @@ use mpu::judge::RowsOptions;
 use mpu_data::table::InputFormat;
 
 use super::decision::DecisionArgs;
-use super::{Report, slug_parser};
+use super::{Report, TextArgs, slug_parser};
 
 /// `mpu-cli evaluate`.
 #[derive(Debug, clap::Args)]
@@ -54,16 +54,22 @@ pub(crate) struct RowsArgs {
     /// The labels of an .npy array, as a separate array.
     #[arg(long, value_name = "FILE", requires = "data")]
     pub(crate) labels: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
 }
 
 impl RowsArgs {
     /// How the rows are read.
-    pub(crate) fn options(&self) -> RowsOptions {
-        RowsOptions {
+    pub(crate) fn options(&self) -> anyhow::Result<RowsOptions> {
+        Ok(RowsOptions {
             label_column: self.label_column.clone(),
             input_format: self.input_format,
             unlabeled_marker: self.unlabeled_marker.clone(),
             labels: self.labels.clone(),
-        }
+            delimiter: self.text.delimiter()?,
+            decimal: self.text.decimal(),
+            limits: self.text.limits()?,
+        })
     }
 }

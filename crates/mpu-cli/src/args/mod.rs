@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::Context as _;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand};
 use mpu_data::source::resolve::{Locations, Network};
 use mpu_data::split::{Protocol, Scenario};
@@ -26,7 +26,7 @@ use mpu_train::{DeviceChoice, Method};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
-pub(crate) use table::{Check, TableArgs};
+pub(crate) use table::{Check, TableArgs, TextArgs};
 
 /// Multi-class positive-unlabelled learning: find the observed classes, reject everything else.
 #[derive(Debug, Parser)]
@@ -292,7 +292,7 @@ pub(crate) struct Train {
     device: Option<DeviceChoice>,
 
     /// Threads; all cores if not given. The result does not depend on it.
-    #[arg(long)]
+    #[arg(long, value_parser = thread_count())]
     pub(crate) threads: Option<usize>,
 
     /// The run's folder; a new one in runs/ if not given.
@@ -503,8 +503,9 @@ pub(crate) struct Losses {
 /// Where data are looked for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Place {
-    /// A folder with the upstream files, such as DIR/mnist/train-images-idx3-ubyte.gz.
-    #[arg(long, value_name = "DIR", env = "MPU_DATA_DIR")]
+    /// A folder with the upstream files, such as DIR/mnist/train-images-idx3-ubyte.gz; the variable `MPU_DATA_DIR` names
+    /// one as well.
+    #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
     /// Do not download anything.
@@ -514,8 +515,8 @@ pub(crate) struct Place {
 
 impl Place {
     /// The folder with the upstream files, if one is named.
-    pub(crate) fn folder(&self) -> Option<&std::path::Path> {
-        self.data_dir.as_deref()
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.locations().data_dir
     }
 
     /// The environment's locations with these flags laid over them.
@@ -546,6 +547,11 @@ where
     T::Err: std::error::Error + Send + Sync + 'static,
 {
     PossibleValuesParser::new(slugs.to_vec()).try_map(|name| name.parse::<T>())
+}
+
+/// A number of threads, or of runs at the same time, that a machine can have.
+fn thread_count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(0..=1024)
 }
 
 fn parse_classes(text: &str) -> Result<ClassCount, String> {

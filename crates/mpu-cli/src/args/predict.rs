@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use mpu_data::table::InputFormat;
 
 use super::decision::DecisionArgs;
-use super::{Report, slug_parser};
+use super::{Report, TextArgs, slug_parser};
 
 /// `mpu-cli predict`.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Predict {
     /// The folder of a finished run on your own data.
     #[arg(long, value_name = "DIR")]
@@ -32,6 +33,11 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<OutputFormat>(&OutputFormat::ALL.map(OutputFormat::slug)))]
     pub(crate) out_format: Option<OutputFormat>,
 
+    /// Write texts into CSV as they are. By default ids and names that a spreadsheet would run as a formula (they begin
+    /// with =, +, - or @ and are not numbers) get an apostrophe before them.
+    #[arg(long)]
+    pub(crate) raw_csv: bool,
+
     /// Replace the output if it exists.
     #[arg(long)]
     pub(crate) force: bool,
@@ -47,6 +53,9 @@ pub(crate) struct Predict {
     /// Ignore columns that the model does not know.
     #[arg(long)]
     pub(crate) ignore_extra: bool,
+
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
 
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
@@ -66,7 +75,7 @@ pub(crate) struct Predict {
     pub(crate) explain: Option<NonZeroUsize>,
 
     /// Threads; all cores if not given. The result does not depend on it.
-    #[arg(long)]
+    #[arg(long, value_parser = super::thread_count())]
     pub(crate) threads: Option<usize>,
 
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use mpu::TableScenario;
-use mpu_data::table::{InputFormat, Missing};
+use mpu_data::table::{Decimal, InputFormat, Limits, Missing};
 
 use super::{Report, path, slug_parser, text};
 
@@ -94,6 +94,66 @@ pub(crate) struct TableArgs {
     /// The labels of an .npy array, as a separate array.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
+
+    /// A further word that stands for a missing value, besides NA, null, NaN and ? (may be repeated).
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
+    pub(crate) missing_marker: Vec<String>,
+
+    /// A class whose name, such as NA or null, would else stand for a missing label (may be repeated).
+    #[arg(long, value_name = "WORD")]
+    pub(crate) class_word: Vec<String>,
+
+    /// The most categories that a column of text may have; 100 if not given.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_categories: Option<usize>,
+
+    /// Scale images to this size, such as 64x48 (width, height).
+    #[arg(long, value_name = "WxH")]
+    pub(crate) image_size: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+}
+
+/// How the text of a table is written, and what a file may ask for.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct TextArgs {
+    /// The separator of CSV text: one character, or `tab`; by default found in the header line. A model remembers it.
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) delimiter: Option<String>,
+
+    /// Numbers in CSV text have a decimal comma: 1234,5 or 1.234,5. A model remembers it; =false says otherwise.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) decimal_comma: Option<bool>,
+
+    /// Raise or lower what a file may ask for (may be repeated): matrix-bytes, columns, record-bytes, expansion,
+    /// expansion-free-bytes, image-pixels.
+    #[arg(long, value_name = "NAME=N")]
+    pub(crate) limit: Vec<String>,
+}
+
+impl TextArgs {
+    /// The separator.
+    pub(crate) fn delimiter(&self) -> anyhow::Result<Option<u8>> {
+        Ok(self.delimiter.as_deref().map(mpu::delimiter).transpose()?)
+    }
+
+    /// How numbers are written, if that was said.
+    pub(crate) fn decimal(&self) -> Option<Decimal> {
+        self.decimal_comma.map(|comma| {
+            if comma {
+                Decimal::Comma
+            } else {
+                Decimal::Point
+            }
+        })
+    }
+
+    /// What a file may ask for.
+    pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
+        toml::from_str(&self.limit.join("\n"))
+            .map_err(|error| anyhow::anyhow!("--limit: {}", error.message()))
+    }
 }
 
 impl TableArgs {
@@ -121,9 +181,21 @@ impl TableArgs {
             ("positives-class", word(&self.positives_class)),
             ("labels", file(&self.labels)),
             ("scenario", self.scenario.map(|s| text(s.slug()))),
+            ("missing-marker", list(&self.missing_marker)),
+            ("class-word", list(&self.class_word)),
+            ("max-categories", self.max_categories.map(|n| n.to_string())),
+            ("image-size", word(&self.image_size)),
+            ("delimiter", word(&self.text.delimiter)),
+            ("decimal", self.text.decimal().map(|d| text(d.slug()))),
         ]
         .into_iter()
         .filter_map(|(key, value)| Some(format!("data.{key}={}", value?)))
+        .chain(
+            self.text
+                .limit
+                .iter()
+                .map(|limit| format!("data.limits.{limit}")),
+        )
         .collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use mpu::{HeldOutCheck, TableConfig, TableRows};
 use mpu_data::Seed;
-use mpu_data::table::{EncodeOptions, TableInput, read_held_out, read_table};
+use mpu_data::table::{TableInput, read_held_out, read_table};
 use mpu_prior::{EstimateOptions, EstimatorKind};
 use mpu_report::Format;
 
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
         None => None,
         Some(path) => {
             let input = TableInput::file(path);
-            let encoding = EncodeOptions::default();
+            let encoding = data.encoding();
             let held = read_held_out(input, &table.schema, &table.class_names, &encoding)?;
             Some(HeldOutCheck::new(&held, &table.class_names))
         }

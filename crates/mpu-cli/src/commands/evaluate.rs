@@ -11,7 +11,7 @@ use crate::commands::decision::{Asked, Estimate};
 pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Answer> {
     let model = Classifier::load(&args.model)?;
     let scored = match &args.rows.data {
-        Some(file) => judge::of_file(&model, file, &args.rows.options())?,
+        Some(file) => judge::of_file(&model, file, &args.rows.options()?)?,
         None => judge::own_rows(&model)?,
     };
     let asked = Asked::new(&args.decision, &model)?;

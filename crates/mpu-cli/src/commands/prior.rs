@@ -71,10 +71,10 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
             if let Some(path) = &args.write_scores {
                 write_scores(path, &margins, &rows.classes)?;
             }
+            let names = rows.classes.clone();
             let estimate = |kind| {
-                Ok(mpu::priors_from_margins(
-                    &margins, kind, &options, rows.seed,
-                )?)
+                let found = mpu::priors_from_margins(&margins, kind, &options, rows.seed);
+                Ok(found.map_err(|error| error.naming(&names))?)
             };
             by_classes(
                 &args.estimator.kinds(auto),

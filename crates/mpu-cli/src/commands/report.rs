@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Answer> {
 fn reports(args: &ReportArgs, path: &Path) -> anyhow::Result<Vec<RunReport>> {
     let data = args.rows.data.as_deref();
     if RunFolder::open(path).is_ok() {
-        let report = mpu::run_report::of_folder(path, data, &args.rows.options())?;
+        let report = mpu::run_report::of_folder(path, data, &args.rows.options()?)?;
         return Ok(vec![report]);
     }
     let place = path.display();

@@ -35,6 +35,8 @@ pub struct Explanation {
 pub enum Shown {
     /// A number.
     Number(f32),
+    /// A number of a column whose values lie too close together for 32 bits.
+    Exact(f64),
     /// A category.
     Category(String),
     /// It is missing.
@@ -45,6 +47,7 @@ impl std::fmt::Display for Shown {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
+            Self::Exact(number) => write!(f, "{number}"),
             Self::Category(name) => f.write_str(name),
             Self::Missing => f.write_str("missing"),
         }
@@ -123,6 +126,9 @@ impl Classifier {
         let values = row.get(features).context("a row that is too short")?;
         Ok(match &of.kind {
             _ if values.iter().any(|x| x.is_nan()) => Shown::Missing,
+            ColumnKind::Numeric { offset, .. } if *offset != 0.0 => {
+                Shown::Exact(f64::from(values[0]) + offset)
+            }
             ColumnKind::Numeric { .. } => Shown::Number(values[0]),
             ColumnKind::Categorical { categories, .. } => {
                 let one = values.iter().position(|&x| x > 0.5);

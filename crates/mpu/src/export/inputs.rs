@@ -127,8 +127,12 @@ fn columns(schema: &FeatureSchema, card: &ModelCard) -> Table {
 fn kind(column: &InputColumn) -> (String, String) {
     let refused = || "refused".to_owned();
     match &column.kind {
-        ColumnKind::Numeric { impute } => (
-            "number".to_owned(),
+        ColumnKind::Numeric { impute, offset } => (
+            if *offset == 0.0 {
+                "number".to_owned()
+            } else {
+                format!("number less {offset}; subtract it in 64 bits")
+            },
             impute.map_or_else(refused, |value| value.to_string()),
         ),
         ColumnKind::Categorical { categories, impute } => {

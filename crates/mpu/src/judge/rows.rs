@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use mpu_data::source::progress::Quiet;
 use mpu_data::source::resolve::{Locations, Network};
 use mpu_data::table::{
-    ColumnKind, EncodeOptions, ExtraColumns, FeatureSchema, HeldOut, InputColumn, InputFormat,
-    LabelConvention, LabelError, Missing, TableError, TableInput, TableOptions, UnlabeledMarker,
-    read_held_out, read_table,
+    ColumnKind, Decimal, EncodeOptions, ExtraColumns, FeatureSchema, HeldOut, InputColumn,
+    InputFormat, LabelConvention, LabelError, Limits, Missing, TableError, TableInput,
+    TableOptions, UnlabeledMarker, read_held_out, read_table,
 };
 use mpu_data::{MpuLabel, Split};
 use mpu_train::{Judged, Problem};
@@ -30,6 +30,12 @@ pub struct RowsOptions {
     pub unlabeled_marker: Vec<String>,
     /// The labels of an .npy array, as an array of their own.
     pub labels: Option<PathBuf>,
+    /// The separator of CSV text; as in the training data, or found in the header line, if not given.
+    pub delimiter: Option<u8>,
+    /// How numbers are written in CSV text; as in the training data if not given.
+    pub decimal: Option<Decimal>,
+    /// What the file may ask for.
+    pub limits: Limits,
 }
 
 impl RowsOptions {
@@ -40,6 +46,9 @@ impl RowsOptions {
             label_column: self.label_column.clone(),
             extra_columns: ExtraColumns::Ignore,
             labels: self.labels.as_ref().map(TableInput::file),
+            delimiter: self.delimiter,
+            decimal: self.decimal,
+            limits: self.limits,
             ..EncodeOptions::default()
         }
     }
@@ -93,7 +102,7 @@ pub fn test_rows(model: &Classifier) -> Result<Option<ScoredRows>> {
             return Ok(None);
         };
         let schema = schema(model)?;
-        return of_held_out(model, schema, test, &EncodeOptions::default()).map(Some);
+        return of_held_out(model, schema, test, &config.data.encoding()).map(Some);
     }
     let config = RunConfig::resolve(Some(&config), &[])?;
     // A judgement never downloads.
@@ -250,6 +259,10 @@ fn partly_labeled(
         missing: Missing::Median,
         convention: LabelConvention::Marked(marks),
         labels: encoding.labels.clone(),
+        delimiter: options.delimiter.or(schema.delimiter()),
+        decimal: options.decimal.unwrap_or(schema.decimal()),
+        class_words: schema.class_words().to_vec(),
+        limits: options.limits,
         ..TableOptions::default()
     };
     let table = loop {

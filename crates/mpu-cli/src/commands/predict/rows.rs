@@ -42,6 +42,9 @@ impl<'s> Blocks<'s> {
             } else {
                 ExtraColumns::Refuse
             },
+            delimiter: args.text.delimiter()?,
+            decimal: args.text.decimal(),
+            limits: args.text.limits()?,
             ..EncodeOptions::default()
         };
         let chunks = schema.chunks(TableInput::file(&args.data), &options);
