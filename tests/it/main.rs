@@ -8,6 +8,7 @@ mod data;
 mod evaluate;
 mod export;
 mod forests;
+mod hostile;
 mod losses;
 mod predict;
 mod prior;

@@ -72,8 +72,7 @@ pub(crate) fn distinct(
 
 /// The runs of a file: a sweep in TOML, where lists multiply, or a list of configurations in JSON lines.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Planned>> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let text = files::read_text(path)?;
     let configs = if path.extension().is_some_and(|ending| ending == "jsonl") {
         let parse = |(index, line): (usize, &str)| {
             serde_json::from_str::<RunConfig>(line)

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::costs::NamedCosts;
 use crate::error::{Context as _, Result, bail, ensure};
+use crate::files;
 use crate::prepared::NEGATIVE;
 use mpu_data::split::{Protocol, Scenario};
 use mpu_data::{ClassCount, CostMatrix, DatasetId, Scaling, Seed, Shape, SplitSpec};
@@ -179,8 +180,7 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
         let (table, name) = read_table(file)?;
         if let Some(path) = file {
             // Parsed as written first, so that a fault is shown with its line and column.
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("reading {}", path.display()))?;
+            let text = files::read_text(path)?;
             toml::from_str::<Self>(&text).with_context(|| name.clone())?;
         }
         let mut table = overridden(table, overrides)?;
@@ -278,7 +278,7 @@ pub(crate) fn read_table(file: Option<&Path>) -> Result<(toml::Table, String)> {
         return Ok((toml::Table::new(), "the default configuration".to_owned()));
     };
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("reading {name}"))?;
+    let text = files::read_text(path)?;
     let table = toml::from_str(&text).with_context(|| name.clone())?;
     Ok((table, name))
 }

@@ -10,9 +10,24 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     mpu_report::write_atomic(path, bytes).with_context(|| format!("writing {}", path.display()))
 }
 
-/// Reads a whole file.
+/// Reads a whole file. A pipe, which may wait for ever, and a device, which may never end, are refused.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("reading {}", path.display()))
+    let reading = || format!("reading {}", path.display());
+    let kind = fs::metadata(path).with_context(reading)?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        bail!(
+            "{} is a pipe or a device, but a plain file is wanted\nhint: write it to a file first",
+            path.display()
+        );
+    }
+    fs::read(path).with_context(reading)
+}
+
+/// Reads a whole text.
+pub fn read_text(path: &Path) -> Result<String> {
+    let text = String::from_utf8(read(path)?);
+    text.map_err(|error| error.utf8_error())
+        .with_context(|| format!("reading {}", path.display()))
 }
 
 /// Makes a folder that must not hold anything yet but what a killed process left half-written.

@@ -324,7 +324,8 @@ impl RunFolder {
             return Ok(None);
         }
         let damaged = || format!("{} is damaged", path.display());
-        let mut reader = csv::Reader::from_path(&path).with_context(damaged)?;
+        let bytes = files::read(&path)?;
+        let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let mut held = HeldOutScores {
             labels: Vec::new(),
             scores: Vec::new(),
@@ -361,7 +362,8 @@ impl RunFolder {
             return Ok(Vec::new());
         }
         let damaged = || format!("{} is damaged", path.display());
-        let mut reader = csv::Reader::from_path(&path).with_context(damaged)?;
+        let bytes = files::read(&path)?;
+        let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let history = reader.deserialize().collect::<Result<_, csv::Error>>();
         history.with_context(damaged)
     }

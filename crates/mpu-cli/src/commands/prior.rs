@@ -332,7 +332,8 @@ fn drawn(class: &ClassReport, truth: Option<f64>, most: f64) -> String {
 /// Margins of the user's own detector.
 fn read_scores(path: &Path) -> anyhow::Result<(Margins, Vec<String>)> {
     let name = path.display();
-    let mut reader = csv::Reader::from_path(path).with_context(|| format!("reading {name}"))?;
+    let bytes = files::read(path)?;
+    let mut reader = csv::Reader::from_reader(bytes.as_slice());
     let header = reader.headers().with_context(|| format!("{name}"))?.clone();
     let label = header.iter().position(|column| column == "label");
     let label = label.with_context(|| {

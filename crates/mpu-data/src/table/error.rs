@@ -27,7 +27,7 @@ pub enum TableError {
     /// A file name that says no known format.
     #[error(
         "{}: the name does not say the format\n\
-         hint: name one of csv, tsv, parquet, npy, npz, libsvm, images",
+         hint: name one of csv, tsv, parquet, npy, npz, libsvm, images (--input-format)",
         .0.display()
     )]
     UnknownFormat(PathBuf),
@@ -246,7 +246,7 @@ pub enum TableError {
 
     /// A column of numbers with separators that are not read, too many to be categories.
     #[error(
-        "{place}, column `{}`: `{}` looks like a number with separators, which is read as text, and there are too \
+        "{place}, column `{}`: `{}` looks like a number, but is read as text, and there are too \
          many to be categories\n\
          hint: {remedy}",
         shorten(column),

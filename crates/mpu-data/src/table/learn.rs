@@ -98,7 +98,12 @@ pub(super) fn check_values(
 pub(super) fn separated_remedy(look: Look) -> &'static str {
     match look {
         Look::DecimalComma => "if the comma is a decimal comma, say --decimal-comma",
-        _ => "write numbers without separators between thousands",
+        Look::Adorned => {
+            "write plain numbers, without units or signs of money, and a hyphen for minus"
+        }
+        _ => {
+            "write numbers without separators between thousands, or, if it is a decimal comma, say --decimal-comma"
+        }
     }
 }
 

@@ -69,11 +69,15 @@ pub(super) struct LibsvmSource {
 }
 
 impl LibsvmSource {
-    /// The columns of some files together.
+    /// The columns of some files together. Rows are kept with all their zeros, so a few bytes of text must not
+    /// become gigabytes.
     pub(super) fn columns(inputs: &[&TableInput], limits: &Limits) -> Result<Columns> {
         let mut whole: Option<Columns> = None;
+        let (mut n_rows, mut stored) = (0u64, 0u64);
         for input in inputs {
-            let found = find_columns(input, limits)?;
+            let (found, rows) = find_columns(input, limits)?;
+            n_rows = n_rows.saturating_add(rows);
+            stored = stored.saturating_add(input.len()?);
             whole = Some(match whole {
                 None => found,
                 Some(whole) => {
@@ -86,7 +90,27 @@ impl LibsvmSource {
                 }
             });
         }
-        Ok(whole.unwrap_or(Columns { first: 1, count: 0 }))
+        let columns = whole.unwrap_or(Columns { first: 1, count: 0 });
+        let limit = limits.decompressed_bytes(stored);
+        let bytes = n_rows
+            .saturating_mul(u64::from(columns.count))
+            .saturating_mul(4);
+        match inputs.first() {
+            // Too many columns are refused where the file is opened.
+            Some(input) if bytes > limit && (columns.count as usize) < limits.columns => {
+                Err(TableError::TooBig {
+                    file: input.path().to_path_buf(),
+                    what: format!(
+                        "a matrix of {n_rows} rows and {} columns, most of them 0,",
+                        columns.count
+                    ),
+                    bytes,
+                    limit,
+                    name: Some("expansion"),
+                })
+            }
+            _ => Ok(columns),
+        }
     }
 
     /// Opens a file. Without given `columns` the file is read once to find its indices: they are
@@ -98,7 +122,7 @@ impl LibsvmSource {
     ) -> Result<Self> {
         let columns = match columns {
             Some(columns) => columns,
-            None => find_columns(input, limits)?,
+            None => Self::columns(&[input], limits)?,
         };
         if columns.count as usize >= limits.columns {
             return Err(TableError::TooManyColumns {
@@ -151,7 +175,8 @@ impl BlockSource for LibsvmSource {
     }
 }
 
-fn find_columns(input: &TableInput, limits: &Limits) -> Result<Columns> {
+/// The columns of a file, and how many rows it has.
+fn find_columns(input: &TableInput, limits: &Limits) -> Result<(Columns, u64)> {
     let any = Columns {
         first: 0,
         count: u32::MAX,
@@ -199,24 +224,7 @@ fn find_columns(input: &TableInput, limits: &Limits) -> Result<Columns> {
         first,
         count: (high - first).saturating_add(1),
     };
-    // Rows are kept with all their zeros: a few bytes of text must not become gigabytes.
-    let limit = limits.decompressed_bytes(input.len()?);
-    let bytes = n_rows
-        .saturating_mul(u64::from(columns.count))
-        .saturating_mul(4);
-    if bytes > limit && (columns.count as usize) < limits.columns {
-        return Err(TableError::TooBig {
-            file: input.path().to_path_buf(),
-            what: format!(
-                "a matrix of {n_rows} rows and {} columns, most of them 0,",
-                columns.count
-            ),
-            bytes,
-            limit,
-            name: Some("expansion"),
-        });
-    }
-    Ok(columns)
+    Ok((columns, n_rows))
 }
 
 /// Visits the rows of a block: the label, then every column, 0 where nothing is written.

@@ -13,6 +13,8 @@ pub(super) enum Look {
     DecimalComma,
     /// `1,234.5`, `1 234` or `1'234`.
     Thousands,
+    /// `5 %`, `$5`, `(5)` or `−5` with a minus sign that is not a hyphen.
+    Adorned,
     /// `2024-01-31`, `31.1.2024`, `1/31/24`, with or without a time, or a time alone.
     Date,
     /// Anything else.
@@ -25,6 +27,7 @@ pub(super) struct Looks {
     numbers: u64,
     commas: u64,
     thousands: u64,
+    adorned: u64,
     dates: u64,
 }
 
@@ -34,6 +37,7 @@ impl Looks {
             Look::Number => self.numbers += 1,
             Look::DecimalComma => self.commas += 1,
             Look::Thousands => self.thousands += 1,
+            Look::Adorned => self.adorned += 1,
             Look::Date => self.dates += 1,
             Look::Word => {}
         }
@@ -43,18 +47,21 @@ impl Looks {
         self.numbers += other.numbers;
         self.commas += other.commas;
         self.thousands += other.thousands;
+        self.adorned += other.adorned;
         self.dates += other.dates;
     }
 
     /// What nearly all of so many texts look like, if it is not what they are taken for.
     pub(super) fn most(&self, texts: u64) -> Option<Look> {
         let nearly_all = |n: u64| n.saturating_mul(10) >= texts.saturating_mul(9);
-        let separated = self.commas + self.thousands;
+        let separated = self.commas + self.thousands + self.adorned;
         if self.dates > 0 && nearly_all(self.dates) {
             Some(Look::Date)
         } else if separated > 0 && nearly_all(separated + self.numbers) {
             // `1,234` may be either; one other text decides.
-            Some(if self.commas > 0 {
+            Some(if self.adorned > 0 {
+                Look::Adorned
+            } else if self.commas > 0 {
                 Look::DecimalComma
             } else {
                 Look::Thousands
@@ -67,6 +74,14 @@ impl Looks {
 
 /// What a text looks like.
 pub(super) fn look(text: &str) -> Look {
+    let signs = |c: char| matches!(c, '%' | '‰' | '°' | '$' | '€' | '£' | '¥' | '(' | ')' | '−');
+    if text.contains(signs) {
+        let bare = text.replace(signs, "");
+        return match look(bare.trim()) {
+            Look::Number | Look::DecimalComma | Look::Thousands => Look::Adorned,
+            _ => Look::Word,
+        };
+    }
     let bytes = text.as_bytes();
     let unsigned = bytes.strip_prefix(b"-").or(bytes.strip_prefix(b"+"));
     let digits = unsigned.unwrap_or(bytes);
@@ -124,7 +139,9 @@ fn is_grouped(text: &str, separators: &[char], point: char) -> bool {
     };
     let mut groups = whole.split(separator);
     let first = groups.next().unwrap_or_default();
+    // `0,125` is a fraction.
     first.len() <= 3
+        && !first.starts_with('0')
         && all_digits(first)
         && groups.all(|group| group.len() == 3 && all_digits(group))
 }
@@ -200,10 +217,18 @@ mod tests {
             ("1.234,5", Look::DecimalComma),
             ("1.234.567", Look::DecimalComma),
             ("1,234", Look::Thousands),
+            ("0,125", Look::DecimalComma),
             ("1,234.5", Look::Thousands),
             ("1 234 567", Look::Thousands),
             ("1'234.50", Look::Thousands),
             ("1,23,4", Look::Word),
+            ("5 %", Look::Adorned),
+            ("$1,234.50", Look::Adorned),
+            ("12,5 €", Look::Adorned),
+            ("(3.20)", Look::Adorned),
+            ("−7", Look::Adorned),
+            ("100% wool", Look::Word),
+            ("(none)", Look::Word),
             ("2024-01-31", Look::Date),
             ("2024/1/31", Look::Date),
             ("31.01.2024", Look::Date),

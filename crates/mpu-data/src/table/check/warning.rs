@@ -161,7 +161,7 @@ impl std::fmt::Display for Warning {
                 remedy,
             } => write!(
                 f,
-                "column `{}` is taken as categories, though `{}` looks like a number with separators; {remedy}",
+                "column `{}` is taken as categories, though `{}` looks like a number; {remedy}",
                 shorten(column),
                 shorten(example)
             ),
@@ -283,7 +283,10 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
             columns: input.rounded.clone(),
         });
     }
-    for (word, rows) in &check.labels.blank_words {
+    // What programs write for a missing number is never a name.
+    let is_gap = |word: &str| ["nan", "-nan", "<na>", "#n/a"].contains(&&*word.to_lowercase());
+    let words = check.labels.blank_words.iter();
+    for (word, rows) in words.filter(|(word, _)| !is_gap(word)) {
         warnings.push(Warning::BlankWord {
             word: word.clone(),
             rows: *rows,

@@ -20,6 +20,19 @@ fn a_small_sparse_file_is_not_a_large_matrix() {
             "--limit expansion",
         ],
     );
+    // Many short rows, and a pool of one row that is wide.
+    let narrow: String = (0..9000).map(|_| "1 1:1\n").collect();
+    let options = TableOptions {
+        unlabeled: Some(TableInput::from_bytes("p.libsvm", b"0 90000:1\n".to_vec())),
+        ..TableOptions::default()
+    };
+    check_message(
+        read_table(
+            TableInput::from_bytes("a.libsvm", narrow.as_bytes()),
+            &options,
+        ),
+        &["a matrix of 9001 rows and 90000 columns"],
+    );
 }
 
 #[test]
