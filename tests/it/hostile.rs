@@ -51,7 +51,7 @@ fn table(rows: &[Vec<String>], separator: &str) -> String {
     text
 }
 
-const TRAIN: &str = "--label-column kind --id-column id --epochs 3 --batch-size 32 --set model.kind=mlp \
+const TRAIN: &str = "--label-column kind --id-column id --epochs 8 --batch-size 32 --set model.kind=mlp \
                      --set model.hidden=[8] --threads 1";
 
 /// A folder with a model whose class has a nasty name.
@@ -305,7 +305,7 @@ fn pipes_and_devices_are_refused_wherever_a_file_is_read() {
 /// Every option that a message names exists.
 #[test]
 fn hints_name_options_that_exist() {
-    const OTHERS: [&str; 14] = [
+    const OTHERS: [&str; 15] = [
         // Of other programs, and names of colours on a page.
         "--always",
         "--array",
@@ -321,6 +321,7 @@ fn hints_name_options_that_exist() {
         "--parsable",
         "--requeue",
         "--rule",
+        "--signal",
     ];
     let folder = Folder::new();
     let words = |text: &str| -> Vec<String> {
