@@ -53,8 +53,10 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::from(1),
         Err(error) => {
             let told = mpu_report::visible(&format!("{error:#}")).into_owned();
-            console::say(&format!("error: {told}
-"));
+            console::say(&format!(
+                "error: {told}
+"
+            ));
             let stopped = error.is::<commands::train::Interrupted>()
                 || error.is::<commands::runs::Stopped>()
                 || error.is::<console::Interrupted>()
