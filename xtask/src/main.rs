@@ -54,6 +54,8 @@ enum Bench {
     Build(bench::build::Build),
     /// Grow forests: ours beside scikit-learn.
     Forest(bench::forest::Forest),
+    /// Train on a large table: ours beside scikit-learn, time and memory.
+    Large(bench::large::Large),
     /// Bootstrap the moments of margins: ours beside NumPy.
     Prior(bench::prior::Prior),
     /// Estimate the priors of benchmarks by every estimator: how far from the truth.
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
                 Bench::Train(train) => bench::train::run(&root, &train),
                 Bench::Build(build) => bench::build::run(&root, &build),
                 Bench::Forest(forest) => bench::forest::run(&root, &forest),
+                Bench::Large(large) => bench::large::run(&root, &large),
                 Bench::Prior(prior) => bench::prior::run(&root, &prior),
                 Bench::PriorError(error) => bench::prior_error::run(&root, &error),
                 Bench::Tables(tables) => bench::tables::run(&root, &tables),

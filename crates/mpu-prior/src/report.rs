@@ -152,7 +152,27 @@ fn reaching(interval: Interval, values: impl Iterator<Item = f64>) -> Interval {
     })
 }
 
-/// Bounds, point estimates and intervals of all observed classes.
+/// From so many rows on, fewer replicates are drawn: each takes as long as all of a small table's, and an interval that
+/// is narrow need not have exact ends.
+const MANY_ROWS: usize = 100_000;
+/// How many these are.
+const FEW_REPLICATES: usize = 100;
+
+/// The most replicates that so many rows need.
+fn replicates_for(margins: &Margins) -> usize {
+    let n_rows: usize = margins
+        .all_groups()
+        .map(|group| margins.n_rows(group))
+        .sum();
+    if n_rows > MANY_ROWS {
+        FEW_REPLICATES
+    } else {
+        usize::MAX
+    }
+}
+
+/// Bounds, point estimates and intervals of all observed classes. Of more than 100 000 rows at most 100 replicates are
+/// drawn.
 ///
 /// A class that is not detectable has the estimate 0; its interval still reaches up to where the replicates do.
 pub fn estimate(
@@ -174,7 +194,8 @@ pub fn estimate(
         replicates: options
             .bootstrap
             .replicates
-            .min(estimator.most_replicates()),
+            .min(estimator.most_replicates())
+            .min(replicates_for(margins)),
         ..options.bootstrap
     };
     let mut replicates = bootstrap(prepared.as_ref(), margins, &step3, seed)?;

@@ -1,6 +1,7 @@
 //! The folder of a run: its configuration, checkpoint, model, figures and record.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mpu_data::split::Scenario;
 use mpu_data::table::{DataCheck, FeatureSchema};
@@ -182,7 +183,7 @@ impl ModelCard {
         let forest = if card.forest.is_some() {
             let file = folder.file(FOREST);
             let forest = Forest::from_bytes(&files::read(&file)?);
-            Some(forest.map_err(|error| damaged(file, &error))?)
+            Some(Arc::new(forest.map_err(|error| damaged(file, &error))?))
         } else {
             None
         };

@@ -166,8 +166,8 @@ impl ClassifierParams {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         let threads = Threads::new(self.threads.unwrap_or(cores));
         let rows = TableRows::new(Cow::Borrowed(table), self.config.clone(), self.given)?;
+        let config = &rows.config.clone();
         let prepared = rows.prepare(observer)?;
-        let config = &rows.config;
         let trained = in_memory(config, &prepared, threads, self.resume.clone(), observer)?;
         trained.classifier(config, &prepared)
     }

@@ -9,7 +9,7 @@ use mpu_data::source::content::sha256;
 use mpu_data::split::Scenario;
 use mpu_data::split::draw::hold_out;
 use mpu_data::table::{DataCheck, MpuTable, TableInput, read_held_out};
-use mpu_data::{ClassCount, MpuLabel, Priors, Scaler, Scaling, Seed, Shape, Stream};
+use mpu_data::{ClassCount, Features, MpuLabel, Priors, Scaler, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
 use mpu_models::forest::ForestSpec;
 use mpu_prior::{EstimateOptions, EstimatorKind, Margins};
@@ -17,7 +17,7 @@ use mpu_report::Record;
 use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
 
 use crate::config::{Auto, ModelConfig, RunConfig, overridden, read_table as read_config};
-use crate::ensemble::{Student, Teacher, spec_for};
+use crate::ensemble::{Ground, Student, Teacher, spec_for};
 use crate::error::{Context as _, Result, bail, ensure};
 use crate::explain::KeptRows;
 use crate::label_selection::Subgrouped;
@@ -35,10 +35,14 @@ const FEWEST: usize = 6;
 const NETWORK_ROWS: usize = 32_768;
 /// As many labelled rows of a class are kept for it at the least.
 const NETWORK_LABELED: usize = 1000;
+/// The most rows that are held out beside a forest, which sees all of them in the end.
+const HELD_ROWS: usize = 16_384;
+/// As many labelled rows of a class are held out at the least, if the share of it gives them.
+const HELD_LABELED: usize = 200;
 
 /// Steps of an epoch at the least.
 pub const MIN_STEPS: usize = 5;
-/// Steps of all epochs together, about, if 40 to 100 of them can give it.
+/// Steps of all epochs together, about, if 40 to 100 of them can give it, or 20 to 100 beside a forest.
 const ALL_STEPS: usize = 1500;
 
 /// The user's rows, and the configuration with every default that depends on them.
@@ -157,23 +161,45 @@ impl<'a> TableRows<'a> {
     }
 
     /// The problem: rows held out, features scaled, priors estimated if they are not given.
-    pub fn prepare(&self, observer: &mut impl Watcher) -> Result<Prepared> {
+    ///
+    /// Of many rows the features are most of the memory. If they belong to nobody else, they are let go of as soon as
+    /// bins are made of them.
+    pub fn prepare(mut self, observer: &mut impl Watcher) -> Result<Prepared> {
         let _span = tracing::info_span!("prepare").entered();
-        let (table, config) = (&self.table, &self.config);
-        let classes = table.classes()?;
+        let classes = self.table.classes()?;
         let names = self.class_names();
-        let costs = config.cost_matrix(&names)?;
+        let costs = self.config.cost_matrix(&names)?;
         let (mut train, held) = self.draw()?;
-        let seed = Seed(config.seed);
-        let growing = Instant::now();
-        let teacher = if self.has_forest() {
+        let seed = Seed(self.config.seed);
+        if self.has_forest() {
             train = self.fewer(train)?;
-            Some(self.teacher(&table.labels, classes, observer)?)
+        }
+        let (train_sample, scaler, range) = self.scaled(&train)?;
+        let mut held_sample = self.filled(&held);
+        scaler.apply(&mut held_sample.features)?;
+        let kept = KeptRows::of(&self.table, &train, &held, seed)?;
+        let labels = &self.table.labels;
+        let pool = train.iter().copied();
+        let pool: Vec<usize> = pool
+            .filter(|&row| labels[row] == MpuLabel::Unlabeled)
+            .collect();
+        let (shape, spec) = (self.table.features.shape(), self.forest());
+        let growing = Instant::now();
+        let ground = if self.has_forest() {
+            Some(self.ground(labels, classes)?)
         } else {
             None
         };
+        if let Cow::Owned(table) = &mut self.table {
+            table.features = Features::new(Vec::new(), shape)?;
+            (table.labels, table.ids) = (Vec::new(), None);
+        }
+        let (table, config) = (&self.table, &self.config);
+        let teacher = match ground {
+            Some(ground) => Some(Teacher::fit(ground, spec, seed, observer)?),
+            None => None,
+        };
         let mut seconds = growing.elapsed().as_secs_f64();
-        let (train_sample, scaler, range) = self.scaled(&train)?;
         let (priors, estimated) = match (&config.data.priors, &teacher) {
             (TablePriors::Given(given), _) => (self.given_priors(given)?, None),
             (TablePriors::Estimated(Auto::Auto), teacher) => {
@@ -190,30 +216,20 @@ impl<'a> TableRows<'a> {
                 (report.priors()?, Some(report))
             }
         };
-        let grown = match teacher {
-            None => None,
-            Some(teacher) => {
-                let growing = Instant::now();
-                let student =
-                    Student::fit(&teacher, &held, &priors, self.forest(), seed, observer)?;
-                seconds += growing.elapsed().as_secs_f64();
-                Some(Grown {
-                    student,
-                    held: held.clone(),
-                    seconds,
-                })
-            }
-        };
-        let mut held_sample = self.filled(&held);
-        scaler.apply(&mut held_sample.features)?;
         let mut problem = Problem::new(classes, train_sample)?.with_validation(held_sample)?;
-        if let Some(grown) = &grown {
-            let k = classes.get();
-            let pool = train
-                .iter()
-                .filter(|&&row| table.labels[row] == MpuLabel::Unlabeled);
-            let lessons = pool.flat_map(|&row| &grown.student.lessons[row * k..][..k]);
+        let mut grown = None;
+        if let Some(teacher) = teacher {
+            let growing = Instant::now();
+            let mut student = Student::fit(&teacher, &held, &priors, spec, seed, observer)?;
+            seconds += growing.elapsed().as_secs_f64();
+            let (lessons, k) = (std::mem::take(&mut student.lessons), classes.get());
+            let lessons = pool.iter().flat_map(|&row| &lessons[row * k..][..k]);
             problem = problem.with_targets(lessons.copied().collect())?;
+            grown = Some(Grown {
+                student,
+                held: held.clone(),
+                seconds,
+            });
         }
         let test = self.test()?;
         if let Some(test) = &test {
@@ -233,10 +249,10 @@ impl<'a> TableRows<'a> {
         Ok(Prepared {
             model: match &config.model {
                 Some(ModelConfig::Forest { .. }) => None,
-                _ => Some(config.architecture(table.features.shape(), classes.get())?),
+                _ => Some(config.architecture(shape, classes.get())?),
             },
             grown,
-            kept: KeptRows::of(table, &train, &held, seed)?,
+            kept,
             costs,
             facts: DataFacts {
                 dataset: config.data.name(),
@@ -307,6 +323,11 @@ impl<'a> TableRows<'a> {
         )
     }
 
+    /// The table's rows as forests take them.
+    fn ground(&self, labels: &[MpuLabel], classes: ClassCount) -> Result<Ground> {
+        Ground::new(&self.table.schema, &self.table.features, labels, classes)
+    }
+
     /// The forest that tells groups of the table's rows apart.
     fn teacher(
         &self,
@@ -314,15 +335,8 @@ impl<'a> TableRows<'a> {
         classes: ClassCount,
         observer: &mut impl Watcher,
     ) -> Result<Teacher> {
-        Teacher::fit(
-            &self.table.schema,
-            &self.table.features,
-            labels,
-            classes,
-            self.forest(),
-            Seed(self.config.seed),
-            observer,
-        )
+        let ground = self.ground(labels, classes)?;
+        Teacher::fit(ground, self.forest(), Seed(self.config.seed), observer)
     }
 
     /// How forests are grown.
@@ -399,7 +413,16 @@ impl<'a> TableRows<'a> {
     fn draw(&self) -> Result<(Vec<usize>, Vec<usize>)> {
         let groups = self.table.classes()?.rows_by_group(&self.table.labels)?;
         let share = self.config.data.validation_share;
-        let n_held = |n: usize| ((share * n as f64).round() as usize).clamp(2, n - 1);
+        let most = if self.has_forest() {
+            (HELD_ROWS as f64 / self.table.labels.len() as f64).min(share)
+        } else {
+            share
+        };
+        let part = |share: f64, n: usize| (share * n as f64).round() as usize;
+        let n_held = |n: usize| {
+            let enough = part(share, n).min(HELD_LABELED);
+            part(most, n).max(enough).clamp(2, n - 1)
+        };
         let mut rng = Seed(self.config.data.split_seed).stream(Stream::Split);
         let (train, held) = hold_out(groups, n_held, &mut rng);
         let (mut train, mut held) = (train.concat(), held.concat());
@@ -480,7 +503,11 @@ impl TableConfig {
         }
         if !given.epochs {
             let steps = n_rows.div_ceil(self.train.batch_of(n_rows)).max(1);
-            self.train.epochs = ALL_STEPS.div_ceil(steps).clamp(40, 100);
+            let fewest = match &self.model {
+                Some(ModelConfig::Auto { .. }) => 20,
+                _ => 40,
+            };
+            self.train.epochs = ALL_STEPS.div_ceil(steps).clamp(fewest, 100);
         }
         if !given.schedule {
             self.train.schedule = Schedule::Cosine;

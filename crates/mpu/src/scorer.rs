@@ -1,6 +1,8 @@
 //! From an encoded row to its scores: a network, a forest, or both.
 
-use mpu_data::source::content::sha256;
+use std::sync::Arc;
+
+use mpu_data::source::content::sha256_of;
 use mpu_data::table::FeatureSchema;
 use mpu_data::{Features, Scaler};
 use mpu_models::Params;
@@ -17,12 +19,12 @@ const FOREST_ROWS: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Scorer {
     network: Option<Predictor>,
-    forest: Option<Forest>,
+    forest: Option<Arc<Forest>>,
 }
 
 impl Scorer {
     /// Takes a network, a forest, or both.
-    pub(crate) fn new(network: Option<Params>, forest: Option<Forest>) -> Result<Self> {
+    pub(crate) fn new(network: Option<Params>, forest: Option<Arc<Forest>>) -> Result<Self> {
         ensure!(
             network.is_some() || forest.is_some(),
             "the model is damaged: it has neither a network nor a forest\nhint: train again, or copy the whole folder of the run"
@@ -45,7 +47,7 @@ impl Scorer {
 
     /// The forest.
     pub(crate) fn forest(&self) -> Option<&Forest> {
-        self.forest.as_ref()
+        self.forest.as_deref()
     }
 
     /// The bytes of the network's weights.
@@ -60,9 +62,8 @@ impl Scorer {
 
     /// The digest of the bytes of the network, of the forest, or of the one after the other.
     pub(crate) fn digest(&self) -> Result<String> {
-        let mut bytes = self.network_bytes()?.unwrap_or_default();
-        bytes.extend(self.forest_bytes()?.unwrap_or_default());
-        Ok(sha256(&bytes))
+        let parts = [self.network_bytes()?, self.forest_bytes()?];
+        Ok(sha256_of(parts.iter().flatten()))
     }
 
     /// How many features a row has, and how many scores.
@@ -109,7 +110,7 @@ impl Scorer {
         };
         Ok(match (forest, network) {
             (Some(forest), Some(network)) => {
-                let k = self.forest.as_ref().map_or(1, Forest::n_classes);
+                let k = self.forest().map_or(1, Forest::n_classes);
                 mean(&forest, &network, k)
             }
             (scores, None) | (None, scores) => scores.unwrap_or_default(),

@@ -3,6 +3,7 @@
 pub(crate) mod build;
 pub(crate) mod csv;
 pub(crate) mod forest;
+pub(crate) mod large;
 mod page;
 pub(crate) mod predict;
 pub(crate) mod prior;

@@ -52,8 +52,9 @@ pub(crate) fn run(args: &Sensitivity) -> anyhow::Result<Answer> {
     pool.context("starting threads")?.install(|| {
         if args.source.data.is_some() {
             let rows = TableRows::read(None, &overrides)?;
+            let config = rows.config.clone();
             let prepared = rows.prepare(&mut Detectors::new()?)?;
-            Study::<TableData>::new(args, rows.config, prepared).run()
+            Study::<TableData>::new(args, config, prepared).run()
         } else {
             let config = RunConfig::resolve(None, &overrides)?;
             let data = mpu::dataset(

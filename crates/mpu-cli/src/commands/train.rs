@@ -49,19 +49,21 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
             }
             let names = rows.class_names();
             read_costs(args, &mut rows.config, &names)?;
+            let config = rows.config.clone();
+            let observed = rows.table.class_names.clone();
             let prepared = rows.prepare(&mut detectors)?;
             if let Some(report) = &prepared.facts.estimated {
-                let told = mpu::prior_sentence(report, &rows.table.class_names);
+                let told = mpu::prior_sentence(report, &observed);
                 // What was estimated is information, not a warning; `--quiet` hides it all the same.
                 if tracing::enabled!(tracing::Level::WARN) {
                     say(&format!("{told}\n"));
                 }
-                for warning in mpu::prior_calls(report, &rows.table.class_names) {
+                for warning in mpu::prior_calls(report, &observed) {
                     tracing::warn!("{warning}");
                 }
             }
-            let name = rows.config.name();
-            Session::start(args, rows.config, &name, prepared, resumed, threads)?.run()
+            let name = config.name();
+            Session::start(args, config, &name, prepared, resumed, threads)?.run()
         } else {
             let mut config = RunConfig::resolve(file, &overrides)?;
             let names = config.class_names();
@@ -138,17 +140,22 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
             folder: self.folder.path().to_owned(),
         })?;
         let model = trained.classifier(&self.config, &self.prepared)?;
+        // Forests are large: what is done with goes before the next copy comes.
+        drop((trained, self.prepared));
         model.save_into(&self.folder)?;
-        let record = model.record().context("the run has no record")?;
+        let record = model.record().context("the run has no record")?.clone();
         let text = match self.args.report.format {
-            Format::Json => serde_json::to_string_pretty(record)? + "\n",
+            Format::Json => serde_json::to_string_pretty(&record)? + "\n",
             format => {
                 let table = match (&model.card().schema, model.reported()) {
-                    (None, Some(reported)) => table(record, reported),
+                    (None, Some(reported)) => table(&record, reported),
                     // Test rows are found from the folder.
-                    _ => mpu::judge::summary(&mpu::Classifier::load(self.folder.path())?)?,
+                    _ => {
+                        drop(model);
+                        mpu::judge::summary(&mpu::Classifier::load(self.folder.path())?)?
+                    }
                 };
-                let text = mpu_report::render(format, &table, record)?;
+                let text = mpu_report::render(format, &table, &record)?;
                 let marked = record.data_mark.as_ref();
                 let mark = marked.map(|m| format!("data: {m}\n")).unwrap_or_default();
                 format!("{text}{mark}run folder: {}\n", self.folder.path().display())

@@ -30,6 +30,15 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
+/// SHA-256 of parts, as if they were one after the other in memory.
+pub fn sha256_of(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update(part);
+    }
+    hex(&digest.finalize())
+}
+
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut out, byte| {
@@ -49,6 +58,7 @@ mod tests {
             sha256(b"abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
+        assert_eq!(sha256(b"abc"), sha256_of([&b"a"[..], b"bc"]));
         let rows = |values: &[f32], labels: &[usize]| {
             let features = Features::new(values.to_vec(), Shape::Vector(1)).unwrap();
             digest(&Rows::new(features, labels.to_vec()).unwrap())

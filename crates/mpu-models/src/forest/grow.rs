@@ -122,6 +122,10 @@ impl<'a> Grower<'a> {
                 end: middle,
             });
         }
+        tree.nodes.shrink_to_fit();
+        tree.leaf_starts.shrink_to_fit();
+        tree.leaf_classes.shrink_to_fit();
+        tree.leaf_shares.shrink_to_fit();
         tree
     }
 

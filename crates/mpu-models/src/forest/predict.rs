@@ -8,7 +8,7 @@ use super::bins::BinnedRows;
 use super::sample;
 use super::spec::Sample;
 use super::targets::Targets;
-use crate::error::{Error, Result, check_length};
+use crate::error::{Error, Result, check_length, setting};
 
 /// Rows that go through one tree before the next: enough for a tree that is in the cache to be used often, few enough
 /// for their bins and sums to be there as well.
@@ -46,13 +46,37 @@ impl Forest {
         Ok(shares)
     }
 
+    /// Shares of the classes for some rows that `bins` has encoded, by all trees, on rayon's threads.
+    pub fn probabilities_of(&self, rows: &BinnedRows, some: &[usize]) -> Result<Vec<f32>> {
+        let n_columns = self.bins.cuts().len();
+        check_length("a binned row", rows.n_columns(), n_columns)?;
+        if let Some(&row) = some.iter().find(|&&row| row >= rows.n_rows()) {
+            return Err(setting("a row", row as f64, "below the number of rows"));
+        }
+        let mut shares = vec![0.0; some.len() * self.n_classes];
+        some.par_chunks(BLOCK)
+            .zip(shares.par_chunks_mut(BLOCK * self.n_classes))
+            .for_each(|(some, shares)| {
+                let row = |&row: &usize| &rows.codes()[row * n_columns..][..n_columns];
+                let codes: Vec<&[u8]> = some.iter().map(row).collect();
+                self.answer(&codes.concat(), shares);
+            });
+        Ok(shares)
+    }
+
     fn block(&self, features: &[f32], shares: &mut [f32]) {
         let n_columns = self.bins.cuts().len();
         let mut codes = vec![0; features.len() / self.bins.layout().width() * n_columns];
         self.bins.encode_into(features, &mut codes);
+        self.answer(&codes, shares);
+    }
+
+    /// Adds up what all trees answer for rows of bins.
+    fn answer(&self, codes: &[u8], shares: &mut [f32]) {
+        let n_columns = self.bins.cuts().len();
         let rows: Vec<u32> = (0..(codes.len() / n_columns) as u32).collect();
         for tree in &self.trees {
-            let codes = (codes.as_slice(), n_columns);
+            let codes = (codes, n_columns);
             tree.leaves(&self.ranking, codes, &rows, |row, classes, leaf| {
                 add(&mut shares[row * self.n_classes..], classes, leaf);
             });

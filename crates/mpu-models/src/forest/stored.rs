@@ -1,7 +1,9 @@
 //! A forest as bytes: a safetensors file, and nothing in it is trusted when it is read.
 
+use std::borrow::Cow;
+
 use mpu_data::Seed;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
 use super::Forest;
@@ -32,27 +34,6 @@ fn damaged(what: impl std::fmt::Display) -> Error {
     }
 }
 
-/// The numbers of all trees, one tree after the other.
-#[derive(Default)]
-struct Blocks {
-    /// Edges or categories of each column.
-    bin_sizes: Vec<u32>,
-    edges: Vec<f32>,
-    codes: Vec<u8>,
-    /// Nodes and leaves of each tree.
-    tree_nodes: Vec<u32>,
-    tree_leaves: Vec<u32>,
-    columns: Vec<u32>,
-    children: Vec<u32>,
-    thresholds: Vec<u8>,
-    missing: Vec<u8>,
-    /// Classes of each leaf.
-    leaf_sizes: Vec<u16>,
-    classes: Vec<u16>,
-    shares: Vec<f32>,
-    ranks: Vec<u8>,
-}
-
 impl Forest {
     /// The forest as a safetensors file. The rows it was grown from are not in it.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -64,62 +45,66 @@ impl Forest {
             layout: self.bins.layout().clone(),
         };
         let header = serde_json::to_vec(&header).map_err(damaged)?;
-        let blocks = self.blocks();
+        let (cuts, trees) = (self.bins.cuts(), &self.trees);
+        let sizes = cuts.iter().map(|cut| match cut {
+            Cut::Edges(edges) => edges.len() as u32,
+            Cut::Codes(codes) => codes.len() as u32,
+        });
+        let edges = cuts.iter().filter_map(|cut| match cut {
+            Cut::Edges(edges) => Some(edges),
+            Cut::Codes(_) => None,
+        });
+        let codes = cuts.iter().filter_map(|cut| match cut {
+            Cut::Codes(codes) => Some(codes),
+            Cut::Edges(_) => None,
+        });
+        let nodes = trees.iter().flat_map(|tree| &tree.nodes);
+        let leaves = trees.iter().map(|tree| tree.leaf_starts.len() as u32 - 1);
+        let starts = trees.iter().flat_map(|tree| tree.leaf_starts.windows(2));
         let blocks = [
-            ("header.json", Dtype::U8, header),
-            ("bins.sizes", Dtype::U32, bytes(&blocks.bin_sizes)),
-            ("bins.edges", Dtype::F32, bytes(&blocks.edges)),
-            ("bins.codes", Dtype::U8, blocks.codes),
-            ("trees.nodes", Dtype::U32, bytes(&blocks.tree_nodes)),
-            ("trees.leaves", Dtype::U32, bytes(&blocks.tree_leaves)),
-            ("trees.ranks", Dtype::U8, blocks.ranks),
-            ("nodes.columns", Dtype::U32, bytes(&blocks.columns)),
-            ("nodes.children", Dtype::U32, bytes(&blocks.children)),
-            ("nodes.thresholds", Dtype::U8, blocks.thresholds),
-            ("nodes.missing", Dtype::U8, blocks.missing),
-            ("leaves.sizes", Dtype::U16, bytes(&blocks.leaf_sizes)),
-            ("leaves.classes", Dtype::U16, bytes(&blocks.classes)),
-            ("leaves.shares", Dtype::F32, bytes(&blocks.shares)),
+            ("header.json", Numbers::new(header.iter().copied())),
+            ("bins.sizes", Numbers::new(sizes)),
+            ("bins.edges", Numbers::new(edges.flatten().copied())),
+            ("bins.codes", Numbers::new(codes.flatten().copied())),
+            (
+                "trees.nodes",
+                Numbers::new(trees.iter().map(|tree| tree.nodes.len() as u32)),
+            ),
+            ("trees.leaves", Numbers::new(leaves)),
+            (
+                "trees.ranks",
+                Numbers::new(trees.iter().flat_map(|tree| &tree.ranks).copied()),
+            ),
+            (
+                "nodes.columns",
+                Numbers::new(nodes.clone().map(|node| node.column)),
+            ),
+            (
+                "nodes.children",
+                Numbers::new(nodes.clone().map(|node| node.child)),
+            ),
+            (
+                "nodes.thresholds",
+                Numbers::new(nodes.clone().map(|node| node.threshold)),
+            ),
+            (
+                "nodes.missing",
+                Numbers::new(nodes.map(|node| node.missing_left)),
+            ),
+            (
+                "leaves.sizes",
+                Numbers::new(starts.map(|pair| (pair[1] - pair[0]) as u16)),
+            ),
+            (
+                "leaves.classes",
+                Numbers::new(trees.iter().flat_map(|tree| &tree.leaf_classes).copied()),
+            ),
+            (
+                "leaves.shares",
+                Numbers::new(trees.iter().flat_map(|tree| &tree.leaf_shares).copied()),
+            ),
         ];
-        let mut views = Vec::new();
-        for (name, dtype, bytes) in &blocks {
-            let len = bytes.len() * 8 / dtype.bitsize();
-            let view = TensorView::new(*dtype, vec![len], bytes).map_err(damaged)?;
-            views.push((*name, view));
-        }
-        safetensors::serialize(views, None).map_err(damaged)
-    }
-
-    fn blocks(&self) -> Blocks {
-        let mut blocks = Blocks::default();
-        for cut in self.bins.cuts() {
-            match cut {
-                Cut::Edges(edges) => {
-                    blocks.bin_sizes.push(edges.len() as u32);
-                    blocks.edges.extend(edges);
-                }
-                Cut::Codes(codes) => {
-                    blocks.bin_sizes.push(codes.len() as u32);
-                    blocks.codes.extend(codes);
-                }
-            }
-        }
-        for tree in &self.trees {
-            blocks.tree_nodes.push(tree.nodes.len() as u32);
-            blocks.tree_leaves.push(tree.leaf_starts.len() as u32 - 1);
-            for node in &tree.nodes {
-                blocks.columns.push(node.column);
-                blocks.children.push(node.child);
-                blocks.thresholds.push(node.threshold);
-                blocks.missing.push(node.missing_left);
-            }
-            let sizes = tree.leaf_starts.windows(2).map(|pair| pair[1] - pair[0]);
-            blocks.leaf_sizes.extend(sizes.map(|size| size as u16));
-            blocks.classes.extend(&tree.leaf_classes);
-            blocks.shares.extend(&tree.leaf_shares);
-            blocks.ranks.extend(&tree.ranks);
-        }
-        blocks
+        safetensors::serialize(blocks, None).map_err(damaged)
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) wrote. Every number is checked, so that a damaged file gives an error
@@ -317,12 +302,48 @@ number!(u16, U16);
 number!(u32, U32);
 number!(f32, F32);
 
-fn bytes<T: Number>(values: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size_of_val(values));
-    for value in values {
-        value.push(&mut bytes);
+/// A block of numbers that become bytes only when they are written, so that a forest is in memory once and not several
+/// times.
+struct Numbers<'a> {
+    dtype: Dtype,
+    shape: [usize; 1],
+    bytes: Box<dyn Fn() -> Vec<u8> + 'a>,
+}
+
+impl<'a> Numbers<'a> {
+    fn new<T: Number>(numbers: impl Iterator<Item = T> + Clone + 'a) -> Self {
+        let len = numbers.clone().count();
+        let bytes = move || {
+            let mut bytes = Vec::with_capacity(len * size_of::<T>());
+            for number in numbers.clone() {
+                number.push(&mut bytes);
+            }
+            bytes
+        };
+        Self {
+            dtype: T::DTYPE,
+            shape: [len],
+            bytes: Box::new(bytes),
+        }
     }
-    bytes
+}
+
+impl View for Numbers<'_> {
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned((self.bytes)())
+    }
+
+    fn data_len(&self) -> usize {
+        self.shape[0] * self.dtype.bitsize() / 8
+    }
 }
 
 /// A block of numbers that is taken part by part.

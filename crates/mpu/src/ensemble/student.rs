@@ -1,5 +1,7 @@
 //! The student: a forest of classes, from labels and the targets of the pool.
 
+use std::sync::Arc;
+
 use mpu_data::split::draw::shuffle;
 use mpu_data::{MpuLabel, Priors, Seed, Stream};
 use mpu_models::forest::{Forest, ForestSpec};
@@ -9,7 +11,7 @@ use crate::error::Result;
 use crate::prepared::Watcher;
 
 /// Parts that rows are cut into, each scored by forests that have not seen it.
-const FOLDS: usize = 5;
+const FOLDS: u8 = 5;
 /// From so many rows on, the part that no network sees is enough.
 const MANY_ROWS: usize = 10_000;
 
@@ -17,9 +19,9 @@ const MANY_ROWS: usize = 10_000;
 #[derive(Debug, Clone)]
 pub struct Student {
     /// The forest, grown from all rows.
-    pub forest: Forest,
+    pub forest: Arc<Forest>,
     /// One like it that was grown without the rows held out, and taught without them.
-    pub apart: Forest,
+    pub apart: Arc<Forest>,
     /// Rows that were scored by another teacher and student, neither of which has seen them.
     pub scored: Vec<usize>,
     /// What is known of these rows.
@@ -49,7 +51,8 @@ impl Student {
         let ground = &teacher.ground;
         let all = |_| true;
         let shares = targets(ground, priors, &teacher.answers, all);
-        let (forest, _) = ground.grow(&shares, all, spec, derived(seed, 1), observer)?;
+        let forest = ground.grow(&shares, all, spec, derived(seed, 1), observer)?;
+        drop(shares);
         let folds = folds(&ground.labels, ground.classes.get(), held, seed);
         let n_folds = if ground.labels.len() > MANY_ROWS {
             1
@@ -64,22 +67,25 @@ impl Student {
             let seen = |row: usize| folds[row] != fold;
             let answers = ground.teach(seen, spec, derived(seed, 2), observer)?;
             let shares = targets(ground, priors, &answers, seen);
-            let (grown, found) = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
-            // The rows held out are the first part.
-            apart.get_or_insert(grown);
+            drop(answers);
+            let grown = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
+            let unseen: Vec<usize> = (0..folds.len()).filter(|&row| !seen(row)).collect();
+            let found = grown.probabilities_of(&ground.rows, &unseen)?;
             let found = log_probabilities(&found, k, spec.trees);
-            if fold == 0 {
-                lessons = shares;
+            for (&row, found) in unseen.iter().zip(found.chunks_exact(k)) {
+                scores[row * k..][..k].copy_from_slice(found);
             }
-            for row in (0..folds.len()).filter(|&row| folds[row] == fold) {
-                scores[row * k..][..k].copy_from_slice(&found[row * k..][..k]);
+            // The rows held out are the first part.
+            if fold == 0 {
+                (apart, lessons) = (Some(grown), shares);
             }
         }
         let scored: Vec<usize> = (0..folds.len())
             .filter(|&row| folds[row] < n_folds)
             .collect();
+        let forest = Arc::new(forest);
         Ok(Self {
-            apart: apart.unwrap_or_else(|| forest.clone()),
+            apart: apart.map_or_else(|| forest.clone(), Arc::new),
             forest,
             labels: scored.iter().map(|&row| ground.labels[row]).collect(),
             scores: scored
@@ -93,9 +99,9 @@ impl Student {
 }
 
 /// The part of each row: 0 for those held out, the others dealt out at random.
-fn folds(labels: &[MpuLabel], k: usize, held: &[usize], seed: Seed) -> Vec<usize> {
+fn folds(labels: &[MpuLabel], k: usize, held: &[usize], seed: Seed) -> Vec<u8> {
     let n_rows = labels.len();
-    let mut folds = vec![usize::MAX; n_rows];
+    let mut folds = vec![u8::MAX; n_rows];
     for &row in held {
         folds[row] = 0;
     }
@@ -103,8 +109,8 @@ fn folds(labels: &[MpuLabel], k: usize, held: &[usize], seed: Seed) -> Vec<usize
     shuffle(&mut others, &mut seed.stream_at(Stream::Split, 3));
     // Every part gets its share of every group.
     others.sort_by_key(|&row| group(labels[row], k));
-    for (place, row) in others.into_iter().enumerate() {
-        folds[row] = 1 + place % (FOLDS - 1);
+    for (row, part) in others.into_iter().zip((1..FOLDS).cycle()) {
+        folds[row] = part;
     }
     folds
 }

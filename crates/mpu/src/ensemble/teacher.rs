@@ -13,15 +13,18 @@ use mpu_train::{Control, Event};
 use crate::error::{Error, Result};
 use crate::prepared::Watcher;
 
-/// Rows that all trees of a forest draw together, about, if 100 to 300 trees can give it.
+/// Rows that all trees of a forest would draw together, about, if 100 to 300 trees can give it and each drew up to 65 536.
 const ALL_DRAWS: usize = 6_000_000;
+
+/// The most rows that a tree draws where there are more.
+const TREE_ROWS: usize = 32_768;
 
 /// What every class gets beside the votes of the trees, so that no probability is 0.
 pub(crate) const HALF_A_VOTE: f64 = 0.5;
 
 /// The rows of a table as forests take them.
 #[derive(Debug, Clone)]
-pub(super) struct Ground {
+pub struct Ground {
     pub(super) bins: Bins,
     pub(super) rows: BinnedRows,
     pub(super) labels: Vec<MpuLabel>,
@@ -39,24 +42,14 @@ pub struct Teacher {
 }
 
 impl Teacher {
-    /// Grows the forest from encoded rows, in which NaN is a missing value.
+    /// Grows the forest.
     pub fn fit(
-        schema: &FeatureSchema,
-        features: &Features,
-        labels: &[MpuLabel],
-        classes: ClassCount,
+        ground: Ground,
         spec: ForestSpec,
         seed: Seed,
         observer: &mut impl Watcher,
     ) -> Result<Self> {
         let _span = tracing::info_span!("teacher").entered();
-        let bins = Bins::learn(layout(schema)?, features.values())?;
-        let ground = Ground {
-            rows: bins.encode(features.values())?,
-            bins,
-            labels: labels.to_vec(),
-            classes,
-        };
         let answers = ground.teach(|_| true, spec, seed, observer)?;
         Ok(Self { ground, answers })
     }
@@ -80,6 +73,22 @@ impl Teacher {
 }
 
 impl Ground {
+    /// Takes encoded rows, in which NaN is a missing value.
+    pub fn new(
+        schema: &FeatureSchema,
+        features: &Features,
+        labels: &[MpuLabel],
+        classes: ClassCount,
+    ) -> Result<Self> {
+        let bins = Bins::learn(layout(schema)?, features.values())?;
+        Ok(Self {
+            rows: bins.encode(features.values())?,
+            bins,
+            labels: labels.to_vec(),
+            classes,
+        })
+    }
+
     /// `P(s | x)` of each row, by trees that were grown from the rows that may be seen and have not seen this one.
     pub(super) fn teach(
         &self,
@@ -93,14 +102,17 @@ impl Ground {
         for (row, &label) in shares.chunks_exact_mut(k).zip(&self.labels) {
             row[self.classes.group(label)?] = 1.0;
         }
-        let (_, answers) = self.grow(&shares, seen, spec, seed, observer)?;
+        let weights = self.weights(seen);
+        let targets = Targets::soft(&shares, &weights, k)?;
+        drop((shares, weights));
+        let forest = self.forest(&targets, spec, seed, observer)?;
+        let answers = forest.out_of_bag(&self.rows, &targets)?.probabilities;
         Ok(smoothed(&answers, k, spec.trees)
             .map(|p| p as f32)
             .collect())
     }
 
-    /// A forest grown from shares of the classes, `k` to a row, and its answers: to rows that it may see by the trees
-    /// that have not, to the others by all trees.
+    /// A forest grown from shares of the classes, `k` to a row, of the rows that may be seen.
     pub(super) fn grow(
         &self,
         shares: &[f32],
@@ -108,10 +120,24 @@ impl Ground {
         spec: ForestSpec,
         seed: Seed,
         observer: &mut impl Watcher,
-    ) -> Result<(Forest, Vec<f32>)> {
+    ) -> Result<Forest> {
+        let targets = Targets::soft(shares, &self.weights(seen), self.classes.get())?;
+        self.forest(&targets, spec, seed, observer)
+    }
+
+    /// 1 for rows that may be seen, 0 for the others.
+    fn weights(&self, seen: impl Fn(usize) -> bool) -> Vec<f32> {
         let weights = (0..self.labels.len()).map(|row| f32::from(u8::from(seen(row))));
-        let weights: Vec<f32> = weights.collect();
-        let targets = Targets::soft(shares, &weights, self.classes.get())?;
+        weights.collect()
+    }
+
+    fn forest(
+        &self,
+        targets: &Targets,
+        spec: ForestSpec,
+        seed: Seed,
+        observer: &mut impl Watcher,
+    ) -> Result<Forest> {
         let done = AtomicUsize::new(0);
         let watched = Mutex::new((observer, None));
         let step = || {
@@ -129,14 +155,12 @@ impl Ground {
                 }
             }
         };
-        let forest = Forest::fit(spec, self.bins.clone(), &self.rows, &targets, seed, &step)?;
+        let forest = Forest::fit(spec, self.bins.clone(), &self.rows, targets, seed, &step)?;
         if let Ok((_, Some(fault))) = watched.into_inner() {
             return Err(Error::Observer(fault.into()));
         }
         let stopped = || Error::Stopped("while a forest was grown".to_owned());
-        let forest = forest.ok_or_else(stopped)?;
-        let answers = forest.out_of_bag(&self.rows, &targets)?.probabilities;
-        Ok((forest, answers))
+        forest.ok_or_else(stopped)
     }
 }
 
@@ -146,6 +170,11 @@ pub(crate) fn spec_for(n_rows: usize) -> ForestSpec {
     let draws = n_rows.clamp(1, spec.rows_per_tree);
     ForestSpec {
         trees: (ALL_DRAWS / draws).clamp(100, 300),
+        rows_per_tree: if n_rows > TREE_ROWS {
+            TREE_ROWS
+        } else {
+            spec.rows_per_tree
+        },
         ..spec
     }
 }

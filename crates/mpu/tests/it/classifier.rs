@@ -134,8 +134,9 @@ fn networks_are_told_the_priors_that_margins_of_their_rows_give() {
         "data.id-column=\"id\"".to_owned(),
         "model={kind=\"mlp\",hidden=[8]}".to_owned(),
     ];
-    let rows = TableRows::read(None, &overrides).unwrap();
-    let prepared = rows.prepare(&mut Unobserved).unwrap();
+    let rows = || TableRows::read(None, &overrides).unwrap();
+    let prepared = rows().prepare(&mut Unobserved).unwrap();
+    let rows = rows();
     let (margins, kind) = rows.margins(&mut Unobserved).unwrap();
     let (options, seed) = (EstimateOptions::default(), Seed(rows.config.seed));
     let found = mpu::priors_from_margins(&margins, kind, &options, seed).unwrap();

@@ -47,6 +47,13 @@ fn rows_without_weight_are_out_of_every_bag() {
     for row in 0..40 {
         assert_eq!(unseen.trees[row] == 25, row % 4 == 0, "row {row}");
     }
+    // So all trees answer for them, and these answers can be had alone.
+    let some: Vec<usize> = (0..40).filter(|row| row % 4 == 0).collect();
+    let alone = grown.forest.probabilities_of(&grown.binned, &some).unwrap();
+    for (row, alone) in some.iter().zip(alone.chunks(2)) {
+        assert_eq!(unseen.probabilities[2 * row..][..2], *alone, "row {row}");
+    }
+    assert!(grown.forest.probabilities_of(&grown.binned, &[40]).is_err());
     let every = grow(exact(1.0), &layout, &features, &targets);
     assert!(every.forest.out_of_bag(&every.binned, &targets).is_err());
 }
