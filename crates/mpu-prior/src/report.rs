@@ -342,6 +342,17 @@ mod tests {
     }
 
     #[test]
+    fn many_rows_get_fewer_replicates() {
+        let estimator = EstimatorKind::SharedRate.build();
+        for (pool, wanted) in [(2000, 130), (100_000, FEW_REPLICATES)] {
+            let margins = separable(&[0.3, 0.1], 100, pool, Seed(5));
+            let report = estimate(&margins, estimator.as_ref(), &options(130), Seed(1)).unwrap();
+            assert_eq!(report.replicates, wanted);
+            assert!((report.classes[0].estimate - 0.3).abs() < 0.03);
+        }
+    }
+
+    #[test]
     fn a_class_that_is_not_there_is_fixed_to_zero_and_says_so() {
         let margins = separable(&[0.3, 0.0], 300, 2000, Seed(4));
         let report = estimate(&margins, &Matching::default(), &options(20), Seed(1)).unwrap();
