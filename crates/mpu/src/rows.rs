@@ -220,7 +220,7 @@ impl<'a> TableRows<'a> {
         let mut grown = None;
         if let Some(teacher) = teacher {
             let growing = Instant::now();
-            let mut student = Student::fit(&teacher, &held, &priors, spec, seed, observer)?;
+            let mut student = Student::fit(teacher, &held, &priors, spec, seed, observer)?;
             seconds += growing.elapsed().as_secs_f64();
             let (lessons, k) = (std::mem::take(&mut student.lessons), classes.get());
             let lessons = pool.iter().flat_map(|&row| &lessons[row * k..][..k]);
@@ -579,7 +579,7 @@ mod tests {
         assert_eq!(drawn(&rows(&[])).0, held);
         assert_ne!(drawn(&rows(&["data.split-seed=7"])).0, held);
         assert_eq!(forest.config.train.epochs, 24);
-        assert_eq!(forest.forest().rows_per_tree, 32_768);
+        assert_eq!(forest.forest().rows_per_tree, 24_576);
         // A network alone is trained and judged as ever.
         let network = rows(&["model={kind=\"mlp\",hidden=[8]}"]);
         assert_eq!(drawn(&network).0.len(), 20_000);
@@ -610,7 +610,9 @@ mod tests {
             config: config.clone(),
         };
         let kept = borrowed.prepare(&mut Unobserved).unwrap();
-        let gone = TableRows { table, config }.prepare(&mut Unobserved).unwrap();
+        let gone = TableRows { table, config }
+            .prepare(&mut Unobserved)
+            .unwrap();
         assert_eq!(kept.priors, gone.priors);
         let (kept, gone) = (kept.grown.unwrap().student, gone.grown.unwrap().student);
         assert_eq!(kept.forest, gone.forest);

@@ -40,7 +40,7 @@ impl Student {
     /// Trees that have not seen a row are not enough to score it: its label has raised the targets of the rows
     /// beside it, and by these the student knows it. So a part of the rows is taken from teacher and student alike.
     pub fn fit(
-        teacher: &Teacher,
+        teacher: Teacher,
         held: &[usize],
         priors: &Priors,
         spec: ForestSpec,
@@ -48,9 +48,11 @@ impl Student {
         observer: &mut impl Watcher,
     ) -> Result<Self> {
         let _span = tracing::info_span!("student").entered();
-        let ground = &teacher.ground;
+        let Teacher { ground, answers } = teacher;
+        let ground = &ground;
         let all = |_| true;
-        let shares = targets(ground, priors, &teacher.answers, all);
+        let shares = targets(ground, priors, &answers, all);
+        drop(answers);
         let forest = ground.grow(&shares, all, spec, derived(seed, 1), observer)?;
         drop(shares);
         let folds = folds(&ground.labels, ground.classes.get(), held, seed);
