@@ -12,11 +12,11 @@ use mpu_data::table::{DataCheck, MpuTable, TableInput, read_held_out};
 use mpu_data::{ClassCount, Features, MpuLabel, Priors, Scaler, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
 use mpu_models::forest::ForestSpec;
-use mpu_prior::{EstimateOptions, EstimatorKind, Margins};
+use mpu_prior::{EstimateOptions, EstimatorKind, Margins, PriorReport};
 use mpu_report::Record;
 use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
 
-use crate::config::{Auto, ModelConfig, RunConfig, overridden, read_table as read_config};
+use crate::config::{ModelConfig, RunConfig, overridden, read_table as read_config};
 use crate::ensemble::{Ground, Student, Teacher, spec_for};
 use crate::error::{Context as _, Result, bail, ensure};
 use crate::explain::KeptRows;
@@ -200,22 +200,7 @@ impl<'a> TableRows<'a> {
             None => None,
         };
         let mut seconds = growing.elapsed().as_secs_f64();
-        let (priors, estimated) = match (&config.data.priors, &teacher) {
-            (TablePriors::Given(given), _) => (self.given_priors(given)?, None),
-            (TablePriors::Estimated(Auto::Auto), teacher) => {
-                let report = match teacher {
-                    Some(teacher) => priors_from_margins(
-                        &teacher.margins()?,
-                        self.estimator(),
-                        &EstimateOptions::default(),
-                        seed,
-                    ),
-                    None => estimate_priors(&train_sample, classes, seed, observer),
-                };
-                let report = report.map_err(|error| error.naming(&table.class_names))?;
-                (report.priors()?, Some(report))
-            }
-        };
+        let (priors, estimated) = self.priors(teacher.as_ref(), &train_sample, observer)?;
         let mut problem = Problem::new(classes, train_sample)?.with_validation(held_sample)?;
         let mut grown = None;
         if let Some(teacher) = teacher {
@@ -274,6 +259,30 @@ impl<'a> TableRows<'a> {
             priors,
             true_priors: None,
         })
+    }
+
+    /// The priors that the user gives, or an estimate with its report.
+    fn priors(
+        &self,
+        teacher: Option<&Teacher>,
+        train: &Sample,
+        observer: &mut impl Watcher,
+    ) -> Result<(Priors, Option<PriorReport>)> {
+        let seed = Seed(self.config.seed);
+        if let TablePriors::Given(given) = &self.config.data.priors {
+            return Ok((self.given_priors(given)?, None));
+        }
+        let report = match teacher {
+            Some(teacher) => priors_from_margins(
+                &teacher.margins()?,
+                self.estimator(),
+                &EstimateOptions::default(),
+                seed,
+            ),
+            None => estimate_priors(train, self.table.classes()?, seed, observer),
+        };
+        let report = report.map_err(|error| error.naming(&self.table.class_names))?;
+        Ok((report.priors()?, Some(report)))
     }
 
     /// All rows, scaled: for estimates that hold rows out by themselves.
