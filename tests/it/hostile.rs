@@ -190,7 +190,7 @@ fn a_model_that_was_tampered_with_is_refused() {
     let told = tampered("divisor", |card| card["scaler"]["divisor"][0] = json!(-1.0));
     contains_all(&told, &["model.json", "divisor", "-1"]);
     let told = tampered("names", |card| {
-        card["class_names"][0] = card["class_names"][1].clone()
+        card["class_names"][0] = card["class_names"][1].clone();
     });
     contains_all(&told, &["model.json", "two classes have one name"]);
     let told = tampered("shape", |card| {
