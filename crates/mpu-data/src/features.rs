@@ -1,5 +1,7 @@
 //! Features: rows of `f32` in one block, with the shape of a row.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -63,27 +65,65 @@ impl std::fmt::Display for Shape {
 }
 
 /// Rows of features, row-major in one block of `f32`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Features {
-    values: Vec<f32>,
+    values: Values,
     shape: Shape,
+}
+
+/// A block of numbers that somebody else owns, such as an array of another language.
+pub type LentBlock = Arc<dyn AsRef<[f32]> + Send + Sync>;
+
+/// Whose the block is.
+#[derive(Clone)]
+enum Values {
+    Own(Vec<f32>),
+    Lent(LentBlock),
+}
+
+impl Values {
+    fn as_slice(&self) -> &[f32] {
+        match self {
+            Self::Own(values) => values,
+            Self::Lent(block) => (**block).as_ref(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Values {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+
+impl PartialEq for Features {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.values() == other.values()
+    }
 }
 
 impl Features {
     /// Takes a row-major block whose length is a multiple of the row length.
     pub fn new(values: Vec<f32>, shape: Shape) -> Result<Self> {
-        if shape.is_empty() || !values.len().is_multiple_of(shape.len()) {
-            return Err(Error::FeatureBlock {
-                n_values: values.len(),
-                shape,
-            });
+        Self::of(Values::Own(values), shape)
+    }
+
+    /// Takes a block on loan: it is copied only if it is to be changed.
+    pub fn lent(block: LentBlock, shape: Shape) -> Result<Self> {
+        Self::of(Values::Lent(block), shape)
+    }
+
+    fn of(values: Values, shape: Shape) -> Result<Self> {
+        let n_values = values.as_slice().len();
+        if shape.is_empty() || !n_values.is_multiple_of(shape.len()) {
+            return Err(Error::FeatureBlock { n_values, shape });
         }
         Ok(Self { values, shape })
     }
 
     /// The number of rows.
     pub fn n_rows(&self) -> usize {
-        self.values.len() / self.shape.len()
+        self.values().len() / self.shape.len()
     }
 
     /// The shape of one row.
@@ -93,23 +133,32 @@ impl Features {
 
     /// All values, row after row.
     pub fn values(&self) -> &[f32] {
-        &self.values
+        self.values.as_slice()
     }
 
-    /// All values, to be changed in place.
+    /// All values, to be changed in place; a block on loan is copied first.
     pub fn values_mut(&mut self) -> &mut [f32] {
-        &mut self.values
+        if let Values::Lent(block) = &self.values {
+            self.values = Values::Own((**block).as_ref().to_vec());
+        }
+        match &mut self.values {
+            Values::Own(values) => values,
+            Values::Lent(_) => &mut [],
+        }
     }
 
-    /// The block itself.
+    /// The block itself; a copy of one on loan.
     pub fn into_values(self) -> Vec<f32> {
-        self.values
+        match self.values {
+            Values::Own(values) => values,
+            Values::Lent(block) => (*block).as_ref().to_vec(),
+        }
     }
 
     /// One row. Panics if there is no such row.
     pub fn row(&self, row: usize) -> &[f32] {
         let len = self.shape.len();
-        &self.values[row * len..(row + 1) * len]
+        &self.values()[row * len..(row + 1) * len]
     }
 
     /// The given rows, in the given order. Panics if one does not exist.
@@ -120,7 +169,7 @@ impl Features {
             values.extend_from_slice(self.row(row));
         }
         Self {
-            values,
+            values: Values::Own(values),
             shape: self.shape,
         }
     }
@@ -136,6 +185,23 @@ mod tests {
         assert_eq!(features.n_rows(), 3);
         assert_eq!(features.row(1), [3.0, 4.0]);
         assert_eq!(features.select(&[2, 0]).values(), [5.0, 6.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_block_on_loan_is_copied_only_to_be_changed() {
+        let block: LentBlock = Arc::new(vec![1.0, 2.0, 3.0, 4.0]);
+        let lent = Features::lent(Arc::clone(&block), Shape::Vector(2)).unwrap();
+        assert_eq!(lent.values().as_ptr(), (*block).as_ref().as_ptr());
+        let mut changed = lent.clone();
+        assert_eq!(changed.values().as_ptr(), lent.values().as_ptr());
+        changed.values_mut()[0] = 9.0;
+        assert_eq!(
+            (changed.row(0), lent.row(0)),
+            (&[9.0, 2.0][..], &[1.0, 2.0][..])
+        );
+        assert_ne!(changed, lent);
+        assert_eq!(lent.clone().into_values(), [1.0, 2.0, 3.0, 4.0]);
+        assert!(Features::lent(block, Shape::Vector(3)).is_err());
     }
 
     #[test]

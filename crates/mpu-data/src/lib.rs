@@ -52,7 +52,7 @@ pub use class::{ClassCount, MpuLabel, top_class};
 pub use costs::CostMatrix;
 pub use dataset::{Dataset, Holdout, Rows, TrainTest};
 pub use error::{Error, Result, bad_setting, mismatch};
-pub use features::{Features, Shape};
+pub use features::{Features, LentBlock, Shape};
 pub use named::UnknownName;
 pub use prep::{Scaler, Scaling};
 pub use priors::Priors;

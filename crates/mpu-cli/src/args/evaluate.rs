@@ -38,7 +38,7 @@ pub(crate) struct RowsArgs {
     pub(crate) label_column: Option<String>,
 
     /// The format; by default taken from the file's name.
-    #[arg(long, value_name = "FORMAT", requires = "data", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
+    #[arg(long, value_name = "FORMAT", requires = "data", value_parser = slug_parser::<InputFormat>(&InputFormat::FILES.map(InputFormat::slug)))]
     pub(crate) input_format: Option<InputFormat>,
 
     /// How unlabelled rows are marked, apart from a blank: -1, 0 or a word (may be repeated); by default as

@@ -43,7 +43,7 @@ pub(crate) struct Predict {
     pub(crate) force: bool,
 
     /// The format of the data; by default taken from the file's name.
-    #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
+    #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<InputFormat>(&InputFormat::FILES.map(InputFormat::slug)))]
     pub(crate) input_format: Option<InputFormat>,
 
     /// Match columns by name, whatever their order.

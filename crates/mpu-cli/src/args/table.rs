@@ -43,7 +43,7 @@ impl Check {
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs {
     /// The format; by default taken from the file's name.
-    #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<InputFormat>(&InputFormat::ALL.map(InputFormat::slug)))]
+    #[arg(long, value_name = "FORMAT", value_parser = slug_parser::<InputFormat>(&InputFormat::FILES.map(InputFormat::slug)))]
     pub(crate) input_format: Option<InputFormat>,
 
     /// The column with the labels; by default label, labels, class, target or y.

@@ -1,12 +1,15 @@
 //! Blocks: some rows of a table, as their reader hands them over, to be worked on in parallel.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::cell::Cell;
 use super::error::Result;
+use super::frame::Frame;
 use super::place::{At, Place};
 use super::{csv_tokens, libsvm};
 
@@ -92,6 +95,11 @@ pub(super) enum Content {
     Columns {
         columns: Vec<TypedColumn>,
         n_rows: usize,
+    },
+    /// Some rows of a frame.
+    Frame {
+        frame: Arc<Frame>,
+        rows: Range<usize>,
     },
 }
 
@@ -182,6 +190,10 @@ impl Block {
                 }
                 Ok(())
             }
+            Content::Frame { frame, rows } => frame.for_each_row(rows.clone(), |row, cells| {
+                let at = At::Row(row as u64 + 1);
+                visit(Row { at, cells })
+            }),
         }
     }
 

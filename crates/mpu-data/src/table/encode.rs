@@ -116,6 +116,10 @@ impl FeatureSchema {
         truths: Truths,
     ) -> Result<EncodedTable> {
         let mut chunks = EncodedChunks::open(self, input, options, truths)?;
+        let given = input
+            .as_frame()
+            .and_then(|frame| frame.encoded_by(self))
+            .filter(|_| self.missing() == Missing::Keep);
         let mut values = Vec::new();
         let mut ids: Option<Vec<String>> = None;
         let mut true_classes = Vec::new();
@@ -128,14 +132,19 @@ impl FeatureSchema {
                 self.width(),
                 options.limits.matrix_bytes,
             )?;
-            values.extend_from_slice(chunk.features.values());
+            if given.is_none() {
+                values.extend_from_slice(chunk.features.values());
+            }
             true_classes.extend(chunk.truths);
             if let Some(more) = chunk.ids {
                 ids.get_or_insert_default().extend(more);
             }
         }
         Ok(EncodedTable {
-            features: features(values, self.shape(), input)?,
+            features: match given {
+                Some(features) => features.clone(),
+                None => features(values, self.shape(), input)?,
+            },
             ids,
             report: chunks.report(),
             truths: true_classes,

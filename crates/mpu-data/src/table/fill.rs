@@ -11,6 +11,7 @@ use super::options::Missing;
 use super::scan::TableScan;
 use super::schema::{ColumnKind, FeatureSchema};
 use super::stats::{column_stats, median};
+use crate::Features;
 
 /// Refuses a matrix that is larger than allowed.
 pub(super) fn check_matrix(file: &Path, n_rows: u64, width: usize, limit: u64) -> Result<()> {
@@ -75,10 +76,11 @@ pub(super) fn fill(
 }
 
 /// Learns what stands in for missing numbers, writes it into the schema, and fills the gaps if they are to be filled.
-pub(super) fn impute(schema: &mut FeatureSchema, matrix: &mut [f32]) {
+pub(super) fn impute(schema: &mut FeatureSchema, features: &mut Features) {
     if schema.missing == Missing::Error {
         return;
     }
+    let matrix = features.values();
     let width = schema.width();
     let stats = column_stats(matrix, width);
     let mut at = 0;
@@ -96,7 +98,7 @@ pub(super) fn impute(schema: &mut FeatureSchema, matrix: &mut [f32]) {
         .iter()
         .all(|stats| stats.count as usize == matrix.len() / width);
     if !gapless && schema.missing != Missing::Keep {
-        schema.fill(matrix);
+        schema.fill(features.values_mut());
     }
 }
 

@@ -22,6 +22,8 @@ pub enum InputFormat {
     Libsvm,
     /// A folder of folders of PNG or JPEG files, one folder a class.
     Images,
+    /// No file: a [`Frame`](super::Frame).
+    Memory,
 }
 
 named!(InputFormat, "format", {
@@ -32,9 +34,21 @@ named!(InputFormat, "format", {
     Npz => "npz",
     Libsvm => "libsvm",
     Images => "images",
+    Memory => "memory",
 });
 
 impl InputFormat {
+    /// Those that a file or folder can have.
+    pub const FILES: [Self; 7] = [
+        Self::Csv,
+        Self::Tsv,
+        Self::Parquet,
+        Self::Npy,
+        Self::Npz,
+        Self::Libsvm,
+        Self::Images,
+    ];
+
     /// The format that the name of a file says, or that a folder is.
     pub fn of(path: &Path) -> Result<Self, TableError> {
         if path.is_dir() {

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use super::error::{Result, TableError};
 use super::format::InputFormat;
+use super::frame::Frame;
 use super::limits::Limits;
 
-/// Something to read: a path, or bytes under a name that says their format.
+/// Something to read: a path, bytes under a name that says their format, or a table in memory.
 #[derive(Debug, Clone)]
 pub struct TableInput {
     path: PathBuf,
     bytes: Option<Arc<[u8]>>,
+    frame: Option<Arc<Frame>>,
 }
 
 /// What the readers of binary formats need.
@@ -26,6 +28,16 @@ impl TableInput {
         Self {
             path: path.into(),
             bytes: None,
+            frame: None,
+        }
+    }
+
+    /// A table in memory; `name` stands for a file name in messages.
+    pub fn frame(name: impl Into<PathBuf>, frame: impl Into<Arc<Frame>>) -> Self {
+        Self {
+            path: name.into(),
+            bytes: None,
+            frame: Some(frame.into()),
         }
     }
 
@@ -34,6 +46,7 @@ impl TableInput {
         Self {
             path: name.into(),
             bytes: Some(bytes.into()),
+            frame: None,
         }
     }
 
@@ -44,7 +57,15 @@ impl TableInput {
 
     /// The format asked for, else the one the name says.
     pub(super) fn format(&self, asked: Option<InputFormat>) -> Result<InputFormat> {
-        asked.map_or_else(|| InputFormat::of(&self.path), Ok)
+        match &self.frame {
+            Some(_) => Ok(InputFormat::Memory),
+            None => asked.map_or_else(|| InputFormat::of(&self.path), Ok),
+        }
+    }
+
+    /// The table, if it is in memory.
+    pub(super) fn as_frame(&self) -> Option<&Arc<Frame>> {
+        self.frame.as_ref()
     }
 
     /// The length in bytes as stored.

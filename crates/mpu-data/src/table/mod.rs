@@ -42,6 +42,7 @@ mod encoder;
 mod error;
 mod fill;
 mod format;
+mod frame;
 mod held_out;
 #[cfg(feature = "images")]
 mod images;
@@ -82,6 +83,7 @@ pub use check::{
 pub use encode::{EncodeReport, EncodedChunk, EncodedChunks, EncodedTable, UnseenCategories};
 pub use error::{Result, TableError};
 pub use format::InputFormat;
+pub use frame::{Column, Frame};
 pub use held_out::{HeldOut, read_held_out};
 pub use input::TableInput;
 pub use label_error::LabelError;

@@ -4,6 +4,7 @@ use super::block::BlockSource;
 use super::csv::CsvSource;
 use super::error::{Result, TableError};
 use super::format::InputFormat;
+use super::frame::FrameSource;
 use super::input::TableInput;
 use super::libsvm::{Columns, LibsvmSource};
 use super::limits::Limits;
@@ -44,6 +45,15 @@ pub(super) fn open(
                 feature: "parquet",
             });
         }
+        InputFormat::Memory => match input.as_frame() {
+            Some(frame) => Box::new(FrameSource::open(input, frame)?),
+            None => {
+                return Err(input.options(format!(
+                    "the format memory is for tables in memory, not for files\nhint: one of {}",
+                    InputFormat::FILES.map(InputFormat::slug).join(", ")
+                )));
+            }
+        },
         InputFormat::Images => {
             return Err(TableError::Options {
                 file: input.path().to_path_buf(),

@@ -1,9 +1,9 @@
 //! Reading a table for training: a pass to understand it, a pass to fill the matrix.
 
-use super::block::Header;
+use super::block::{Block, Header, for_each_block};
 use super::cell::Markers;
 use super::check::{CheckInput, DataCheck, Sampling};
-use super::encoder::{Encoder, Gap, Gaps, Labeling};
+use super::encoder::{Encoded, Encoder, Gap, Gaps, Labeling, Target};
 use super::error::{Result, TableError};
 use super::fill::{check_matrix, fill, impute};
 use super::format::InputFormat;
@@ -192,15 +192,25 @@ impl<'a> Reading<'a> {
             self.options,
         )?;
         let width = schema.width();
-        let mut matrix = self.allocate(n_rows, width)?;
+        // A matrix in memory is taken as it is, unless its gaps are to be filled.
+        let given = input.as_frame().filter(|_| self.pool.is_none());
+        let given = given.and_then(|frame| frame.encoded_by(&schema)).cloned();
+        let mut matrix = match &given {
+            Some(_) => Vec::new(),
+            None => self.allocate(n_rows, width)?,
+        };
 
         let mut filled = self.fill(&schema, plan.as_ref(), &scans, &mut matrix)?;
-        let exact = precision::look(&schema, &matrix, |wanted, seen| {
-            self.parts().try_for_each(|part| {
-                let mut source = open(part.input, part.format, &part.open)?;
-                seen.read(source.as_mut(), &part.roles, wanted, &self.markers)
-            })
-        })?;
+        let exact = match &given {
+            // Its values have 32 bits already.
+            Some(_) => Precision::default(),
+            None => precision::look(&schema, &matrix, |wanted, seen| {
+                self.parts().try_for_each(|part| {
+                    let mut source = open(part.input, part.format, &part.open)?;
+                    seen.read(source.as_mut(), &part.roles, wanted, &self.markers)
+                })
+            })?,
+        };
         if exact.apply(&mut schema) {
             matrix.fill(0.0);
             filled = self.fill(&schema, plan.as_ref(), &scans, &mut matrix)?;
@@ -214,9 +224,11 @@ impl<'a> Reading<'a> {
         if let (Some(list), Some(keys)) = (&self.options.positives, &self.list) {
             positives::check_found(list, keys, self.main.input.path(), &found)?;
         }
-        impute(&mut schema, &mut matrix);
-        let features =
-            Features::new(matrix, schema.shape).map_err(|error| self.internal(&error))?;
+        let mut features = match given {
+            Some(features) => features,
+            None => Features::new(matrix, schema.shape).map_err(|error| self.internal(&error))?,
+        };
+        impute(&mut schema, &mut features);
         let (class_names, label_check) = self.classes(plan, &labels)?;
         let check = DataCheck::new(&CheckInput {
             files: self
@@ -248,7 +260,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// The second pass.
+    /// The second pass. Features of a matrix that is taken as it is are not written: there are none to write to.
     fn fill(
         &self,
         schema: &FeatureSchema,
@@ -274,22 +286,25 @@ impl<'a> Reading<'a> {
             let encoder = Encoder::new(schema, &part.roles, labeling, Gap::Mark, decimal);
             let mut source = open(part.input, part.format, &part.open)?;
             let file = part.input.path();
-            fill(
-                source.as_mut(),
-                file,
-                scan,
-                &encoder,
-                &mut matrix[start..end],
-                |encoded| {
-                    filled.labels.extend(encoded.labels);
-                    filled.ids.extend(encoded.ids);
-                    filled.found.extend(encoded.found);
-                    for (gap, more) in filled.gaps.iter_mut().zip(encoded.gaps) {
-                        gap.rows += more.rows;
-                        gap.labeled_rows += more.labeled_rows;
-                    }
-                },
-            )?;
+            let mut gather = |encoded: Encoded| {
+                filled.labels.extend(encoded.labels);
+                filled.ids.extend(encoded.ids);
+                filled.found.extend(encoded.found);
+                for (gap, more) in filled.gaps.iter_mut().zip(encoded.gaps) {
+                    gap.rows += more.rows;
+                    gap.labeled_rows += more.labeled_rows;
+                }
+            };
+            if matrix.is_empty() {
+                let encoded = |block: &Block| encoder.encode(block, Target::Grow(&mut Vec::new()));
+                for_each_block(source.as_mut(), encoded, |encoded| {
+                    gather(encoded);
+                    Ok(())
+                })?;
+            } else {
+                let rows = &mut matrix[start..end];
+                fill(source.as_mut(), file, scan, &encoder, rows, gather)?;
+            }
             start = end;
         }
         Ok(filled)

@@ -5,6 +5,7 @@ mod csv_reference;
 mod encode;
 mod errors;
 mod formats;
+mod frame;
 mod fuzz;
 mod hostile;
 #[cfg(feature = "images")]
