@@ -204,12 +204,22 @@ impl Store {
 
 /// Reads a record from a file of its own.
 pub fn read_record(path: &Path) -> Result<Record> {
-    parse_record(path, 1, &read(path)?)
+    record_from_json(path, &read(path)?)
 }
 
 /// Writes a record to a file of its own.
 pub fn write_record(path: &Path, record: &Record) -> Result<()> {
     write(path, record)
+}
+
+/// A record from the text of its file; `path` is for errors.
+pub fn record_from_json(path: &Path, text: &str) -> Result<Record> {
+    parse_record(path, 1, text)
+}
+
+/// The text of a record's file; `path` is for errors.
+pub fn record_to_json(path: &Path, record: &Record) -> Result<String> {
+    text_of(path, record)
 }
 
 /// Records as a bundle: one on each line, in the order of their ids.
@@ -278,9 +288,13 @@ fn parse_record(path: &Path, line: usize, text: &str) -> Result<Record> {
     Ok(record)
 }
 
-fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+fn text_of(path: &Path, value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string(value).map_err(|source| Error::json(path, 1, source))?;
-    write_atomic(path, (text + "\n").as_bytes())
+    Ok(text + "\n")
+}
+
+fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    write_atomic(path, text_of(path, value)?.as_bytes())
         .map_err(|error| Error::file("writing", path, error))
 }
 

@@ -26,7 +26,7 @@ use crate::ensemble::{Choice, Kind, mean};
 use crate::error::{Context as _, Result, bail, ensure};
 use crate::explain::{Background, importances};
 use crate::fit::Trained;
-use crate::folder::{HeldOutScores, ModelCard, RunFolder};
+use crate::folder::{Contents, HeldOutScores, ModelCard, ModelFiles, RunFolder};
 use crate::params::ClassifierParams;
 use crate::predictions::{Decided, Place, Predictions, Rule};
 use crate::prepared::{Grown, Prepared};
@@ -171,6 +171,17 @@ impl Classifier {
     /// Reads the classifier of a run's folder.
     pub fn load(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = RunFolder::open(folder.as_ref())?;
+        let mut model = Self::of_folder(&folder)?;
+        model.folder = Some(folder.path().to_owned());
+        Ok(model)
+    }
+
+    /// Reads the files of such a folder from memory, by name.
+    pub fn from_files(files: ModelFiles) -> Result<Self> {
+        Self::of_folder(&RunFolder::in_memory(files))
+    }
+
+    fn of_folder(folder: &RunFolder) -> Result<Self> {
         let (card, scorer) = folder.model()?;
         let place = folder.file("model.json").display().to_string();
         let mut model = Self::of(card, scorer, &place)?;
@@ -179,8 +190,21 @@ impl Classifier {
         model.config = folder.config()?;
         model.history = folder.history()?;
         model.record = folder.record()?;
-        model.folder = Some(folder.path().to_owned());
         Ok(model)
+    }
+
+    /// The files of the folder that [`save`](Self::save) would write: the model as bytes.
+    pub fn to_files(&self) -> Result<ModelFiles> {
+        Contents {
+            config: &self.config,
+            held_out: self.held_out.as_ref(),
+            background: self.background.as_ref(),
+            history: &self.history,
+            scorer: &self.scorer,
+            card: &self.card,
+            record: self.record.as_ref(),
+        }
+        .files()
     }
 
     /// Writes a folder that [`load`](Self::load) and the command line read. It must be new or empty.
@@ -190,18 +214,10 @@ impl Classifier {
 
     /// Writes into the folder of its run, which was begun with its configuration; the record last of all.
     pub fn save_into(&self, folder: &RunFolder) -> Result<()> {
-        if let Some(held) = &self.held_out {
-            folder.write_held_out(held, &self.card.class_names)?;
-        }
-        if let Some(background) = &self.background {
-            folder.write_background(background)?;
-        }
-        folder.write_metrics(&self.history)?;
-        folder.write_model(&self.scorer, &self.card)?;
-        match &self.record {
-            Some(record) => folder.write_record(record),
-            None => Ok(()),
-        }
+        // The folder has a configuration already: the one that the run was begun with.
+        let mut files = self.to_files()?;
+        files.remove(0);
+        folder.write(&files)
     }
 
     /// What is needed to use the model besides its weights.

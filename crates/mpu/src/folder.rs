@@ -1,5 +1,6 @@
 //! The folder of a run: its configuration, checkpoint, model, figures and record.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use mpu_models::ModelSpec;
 use mpu_models::forest::{Forest, ForestSpec};
 use mpu_prior::PriorReport;
 use mpu_report::Record;
-use mpu_report::store::{read_record, write_record};
+use mpu_report::store::{record_from_json, record_to_json};
 use mpu_train::{EpochMetrics, Method, State, model_from_bytes};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,21 @@ const BACKGROUND: &str = "background.json";
 
 /// The file of the record.
 const RECORD: &str = "record.json";
+
+/// The file of the configuration.
+const CONFIG: &str = "config.toml";
+
+/// The file of the model's card.
+const CARD: &str = "model.json";
+
+/// The file of the rows that were held out.
+const HELD_OUT: &str = "held-out.csv";
+
+/// The file of the figures of every epoch.
+const METRICS: &str = "metrics.csv";
+
+/// The files of a model by name, each with its bytes, in the order in which they are written.
+pub type ModelFiles = Vec<(String, Vec<u8>)>;
 
 /// What is needed to use a model besides its weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,13 +167,11 @@ impl ModelCard {
     /// Reads the card and the weights of a finished run.
     fn read(folder: &RunFolder) -> Result<(Self, Scorer)> {
         let path = folder.path().display();
-        let file = folder.file("model.json");
-        ensure!(
-            file.is_file(),
+        let file = folder.file(CARD);
+        let bytes = folder.read(CARD)?.with_context(|| format!(
             "{path} has no model.json: the run is not finished\nhint: continue it with `mpu-cli train --resume {path}`"
-        );
+        ))?;
         let damaged = || format!("{} is damaged", file.display());
-        let bytes = files::read(&file)?;
         let found = serde_json::from_slice::<Versioned>(&bytes).with_context(damaged)?;
         ensure!(
             found.version <= VERSION,
@@ -166,24 +180,22 @@ impl ModelCard {
             found.version
         );
         let card: Self = serde_json::from_slice(&bytes).with_context(damaged)?;
-        let damaged = |file: PathBuf, error: &dyn std::fmt::Display| {
+        let damaged = |name: &str, error: &dyn std::fmt::Display| {
             Error::Refused(format!(
                 "{} is damaged or of another model: {error}\nhint: train again, or copy the whole folder of the run",
-                file.display()
+                folder.file(name).display()
             ))
         };
         let network = match &card.model {
             None => None,
             Some(spec) => {
-                let file = folder.file(NETWORK);
-                let params = model_from_bytes(spec, &files::read(&file)?);
-                Some(params.map_err(|error| damaged(file, &error))?)
+                let params = model_from_bytes(spec, &folder.needed(NETWORK)?);
+                Some(params.map_err(|error| damaged(NETWORK, &error))?)
             }
         };
         let forest = if card.forest.is_some() {
-            let file = folder.file(FOREST);
-            let forest = Forest::from_bytes(&files::read(&file)?);
-            Some(Arc::new(forest.map_err(|error| damaged(file, &error))?))
+            let forest = Forest::from_bytes(&folder.needed(FOREST)?);
+            Some(Arc::new(forest.map_err(|error| damaged(FOREST, &error))?))
         } else {
             None
         };
@@ -200,6 +212,8 @@ struct Versioned {
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,
+    /// Its files, if they are in memory.
+    files: Option<BTreeMap<String, Vec<u8>>>,
 }
 
 impl RunFolder {
@@ -208,8 +222,9 @@ impl RunFolder {
         files::new_folder(path)?;
         let folder = Self {
             path: path.to_owned(),
+            files: None,
         };
-        let written = files::write_atomic(&folder.file("config.toml"), config_toml.as_bytes());
+        let written = files::write_atomic(&folder.file(CONFIG), config_toml.as_bytes());
         if written.is_err() {
             // An empty folder would only be in the way.
             let _ = std::fs::remove_dir(path);
@@ -221,13 +236,39 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<Self> {
         let folder = Self {
             path: path.to_owned(),
+            files: None,
         };
         ensure!(
-            folder.file("config.toml").is_file(),
+            folder.file(CONFIG).is_file(),
             "{} is not the folder of a run: it has no config.toml\nhint: if training was stopped before it was written, begin again with --out",
             path.display()
         );
         Ok(folder)
+    }
+
+    /// The files of a folder that is not on disk.
+    pub(crate) fn in_memory(files: ModelFiles) -> Self {
+        Self {
+            path: PathBuf::from("the model"),
+            files: Some(files.into_iter().collect()),
+        }
+    }
+
+    /// The bytes of a file, if it is there.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        match &self.files {
+            Some(files) => Ok(files.get(name).cloned()),
+            None if self.file(name).is_file() => files::read(&self.file(name)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The bytes of a file that must be there.
+    fn needed(&self, name: &str) -> Result<Vec<u8>> {
+        self.read(name)?.with_context(|| {
+            let path = self.path.display();
+            format!("{path} has no {name}\nhint: train again, or copy the whole folder of the run")
+        })
     }
 
     /// Where it is.
@@ -253,79 +294,30 @@ impl RunFolder {
 
     /// Writes `metrics.csv`: one line per epoch.
     pub(crate) fn write_metrics(&self, history: &[EpochMetrics]) -> Result<()> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for metrics in history {
-            writer.serialize(metrics).context("writing metrics.csv")?;
-        }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)
-            .context("writing metrics.csv")?;
-        files::write_atomic(&self.file("metrics.csv"), &bytes)
+        files::write_atomic(&self.file(METRICS), &metrics_csv(history)?)
     }
 
-    /// Writes the model.
-    pub(crate) fn write_model(&self, scorer: &Scorer, card: &ModelCard) -> Result<()> {
-        if let Some(bytes) = scorer.network_bytes()? {
-            files::write_atomic(&self.file(NETWORK), &bytes)?;
-        }
-        if let Some(bytes) = scorer.forest_bytes()? {
-            files::write_atomic(&self.file(FOREST), &bytes)?;
-        }
-        let card = serde_json::to_vec_pretty(card).context("writing model.json")?;
-        files::write_atomic(&self.file("model.json"), &card)
-    }
-
-    /// Writes the training rows that answers are explained by.
-    pub(crate) fn write_background(&self, background: &Background) -> Result<()> {
-        files::write_atomic(&self.file(BACKGROUND), &background.to_json()?)
+    /// Writes files, the last one last of all.
+    pub(crate) fn write(&self, files: &ModelFiles) -> Result<()> {
+        files
+            .iter()
+            .try_for_each(|(name, bytes)| files::write_atomic(&self.file(name), bytes))
     }
 
     pub(crate) fn background(&self, shape: Shape) -> Result<Option<Background>> {
-        let path = self.file(BACKGROUND);
-        if !path.exists() {
+        let Some(bytes) = self.read(BACKGROUND)? else {
             return Ok(None);
-        }
-        let kept = Background::from_json(&files::read(&path)?, shape);
+        };
+        let kept = Background::from_json(&bytes, shape);
         kept.map(Some)
-            .with_context(|| format!("{} cannot be used", path.display()))
-    }
-
-    /// Writes `held-out.csv`: the class of a labelled row (blank in the pool), and its scores.
-    pub(crate) fn write_held_out(
-        &self,
-        held: &HeldOutScores,
-        class_names: &[String],
-    ) -> Result<()> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let columns = class_names.iter().map(|name| format!("score:{name}"));
-        writer.write_record(["label".to_owned()].into_iter().chain(columns))?;
-        for (label, scores) in held
-            .labels
-            .iter()
-            .zip(held.scores.chunks(class_names.len()))
-        {
-            let label = match *label {
-                MpuLabel::Labeled(class) => class_names[class].clone(),
-                MpuLabel::Unlabeled => String::new(),
-            };
-            let scores = scores.iter().map(ToString::to_string);
-            writer.write_record([label].into_iter().chain(scores))?;
-        }
-        let bytes = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)
-            .context("writing held-out.csv")?;
-        files::write_atomic(&self.file("held-out.csv"), &bytes)
+            .with_context(|| format!("{} cannot be used", self.file(BACKGROUND).display()))
     }
 
     pub(crate) fn held_out(&self, class_names: &[String]) -> Result<Option<HeldOutScores>> {
-        let path = self.file("held-out.csv");
-        if !path.exists() {
+        let Some(bytes) = self.read(HELD_OUT)? else {
             return Ok(None);
-        }
-        let damaged = || format!("{} is damaged", path.display());
-        let bytes = files::read(&path)?;
+        };
+        let damaged = || format!("{} is damaged", self.file(HELD_OUT).display());
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let mut held = HeldOutScores {
             labels: Vec::new(),
@@ -352,18 +344,16 @@ impl RunFolder {
 
     /// The configuration.
     pub fn config(&self) -> Result<String> {
-        let bytes = files::read(&self.file("config.toml"))?;
+        let bytes = self.needed(CONFIG)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The figures of every epoch, if they were written.
     pub(crate) fn history(&self) -> Result<Vec<EpochMetrics>> {
-        let path = self.file("metrics.csv");
-        if !path.exists() {
+        let Some(bytes) = self.read(METRICS)? else {
             return Ok(Vec::new());
-        }
-        let damaged = || format!("{} is damaged", path.display());
-        let bytes = files::read(&path)?;
+        };
+        let damaged = || format!("{} is damaged", self.file(METRICS).display());
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let history = reader.deserialize().collect::<Result<_, csv::Error>>();
         history.with_context(damaged)
@@ -379,20 +369,88 @@ impl RunFolder {
 
     /// The record, if there is one.
     pub fn record(&self) -> Result<Option<Record>> {
-        let path = self.file(RECORD);
-        let record = path.exists().then(|| read_record(&path));
-        Ok(record.transpose()?)
+        let Some(bytes) = self.read(RECORD)? else {
+            return Ok(None);
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(Some(record_from_json(&self.file(RECORD), &text)?))
     }
 
     /// The model of a finished run.
     pub(crate) fn model(&self) -> Result<(ModelCard, Scorer)> {
         ModelCard::read(self)
     }
+}
 
-    /// Writes the record, last of all: where it is, the run is complete.
-    pub(crate) fn write_record(&self, record: &Record) -> Result<()> {
-        Ok(write_record(&self.file(RECORD), record)?)
+/// What the folder of a model holds.
+pub(crate) struct Contents<'a> {
+    pub(crate) config: &'a str,
+    pub(crate) held_out: Option<&'a HeldOutScores>,
+    pub(crate) background: Option<&'a Background>,
+    pub(crate) history: &'a [EpochMetrics],
+    pub(crate) scorer: &'a Scorer,
+    pub(crate) card: &'a ModelCard,
+    pub(crate) record: Option<&'a Record>,
+}
+
+impl Contents<'_> {
+    /// The files, the configuration first and the record last of all: where it is, the run is complete.
+    pub(crate) fn files(&self) -> Result<ModelFiles> {
+        let mut files = vec![(CONFIG, self.config.as_bytes().to_vec())];
+        if let Some(held) = self.held_out {
+            files.push((HELD_OUT, held_out_csv(held, &self.card.class_names)?));
+        }
+        if let Some(background) = self.background {
+            files.push((BACKGROUND, background.to_json()?));
+        }
+        files.push((METRICS, metrics_csv(self.history)?));
+        let network = self.scorer.network_bytes()?;
+        files.extend(network.map(|bytes| (NETWORK, bytes)));
+        let forest = self.scorer.forest_bytes()?;
+        files.extend(forest.map(|bytes| (FOREST, bytes)));
+        let card = serde_json::to_vec_pretty(self.card).context("writing model.json")?;
+        files.push((CARD, card));
+        if let Some(record) = self.record {
+            let text = record_to_json(Path::new(RECORD), record)?;
+            files.push((RECORD, text.into_bytes()));
+        }
+        let named = files.into_iter();
+        Ok(named
+            .map(|(name, bytes)| (name.to_owned(), bytes))
+            .collect())
     }
+}
+
+/// `metrics.csv`: one line per epoch.
+fn metrics_csv(history: &[EpochMetrics]) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for metrics in history {
+        writer.serialize(metrics).context("writing metrics.csv")?;
+    }
+    let bytes = writer.into_inner();
+    bytes
+        .map_err(csv::IntoInnerError::into_error)
+        .context("writing metrics.csv")
+}
+
+/// `held-out.csv`: the class of a labelled row (blank in the pool), and its scores.
+fn held_out_csv(held: &HeldOutScores, class_names: &[String]) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let columns = class_names.iter().map(|name| format!("score:{name}"));
+    writer.write_record(["label".to_owned()].into_iter().chain(columns))?;
+    let rows = held.labels.iter();
+    for (label, scores) in rows.zip(held.scores.chunks(class_names.len())) {
+        let label = match *label {
+            MpuLabel::Labeled(class) => class_names[class].clone(),
+            MpuLabel::Unlabeled => String::new(),
+        };
+        let scores = scores.iter().map(ToString::to_string);
+        writer.write_record([label].into_iter().chain(scores))?;
+    }
+    let bytes = writer.into_inner();
+    bytes
+        .map_err(csv::IntoInnerError::into_error)
+        .context("writing held-out.csv")
 }
 
 /// Reads the state of a run, if it was kept.

@@ -92,7 +92,7 @@ pub use explain::{
     Background, ColumnImportance, Effect, Explanation, Importances, KeptRows, Shown,
 };
 pub use fit::Trained;
-pub use folder::{HeldOutScores, ModelCard, RunFolder, read_state, write_state};
+pub use folder::{HeldOutScores, ModelCard, ModelFiles, RunFolder, read_state, write_state};
 pub use label_selection::Subgrouped;
 pub use params::ClassifierParams;
 pub use predictions::{Decided, Place, Predictions, Rule};

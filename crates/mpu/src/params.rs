@@ -155,6 +155,11 @@ impl ClassifierParams {
         self
     }
 
+    /// The rows of a table with these settings: what priors are estimated from without a fit.
+    pub fn rows<'a>(&self, table: &'a MpuTable) -> Result<TableRows<'a>> {
+        TableRows::new(Cow::Borrowed(table), self.config.clone(), self.given)
+    }
+
     /// Fits a classifier to a table.
     pub fn fit(&self, table: &MpuTable) -> Result<Classifier> {
         self.fit_with(table, &mut Unobserved)
@@ -165,7 +170,7 @@ impl ClassifierParams {
     pub fn fit_with(&self, table: &MpuTable, observer: &mut impl Watcher) -> Result<Classifier> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         let threads = Threads::new(self.threads.unwrap_or(cores));
-        let rows = TableRows::new(Cow::Borrowed(table), self.config.clone(), self.given)?;
+        let rows = self.rows(table)?;
         let config = &rows.config.clone();
         let prepared = rows.prepare(observer)?;
         let trained = in_memory(config, &prepared, threads, self.resume.clone(), observer)?;

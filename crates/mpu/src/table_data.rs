@@ -267,6 +267,9 @@ impl TableData {
 
     /// The file's name, for folders and reports.
     pub fn name(&self) -> String {
+        if self.file.as_os_str().is_empty() {
+            return "rows in memory".to_owned();
+        }
         let name = self.file.file_stem().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }

@@ -18,7 +18,7 @@ use super::open::{OpenOptions, open};
 use super::options::{ColumnOrder, Decimal, ExtraColumns, TableOptions};
 use super::place::At;
 use super::positives::{self, KeyList};
-use super::precision;
+use super::precision::{self, Precision};
 use super::scan::{self, ColumnScan, ScanPlan, TableScan, scan};
 use super::schema::FeatureSchema;
 use crate::{ClassCount, Features, MpuLabel};

@@ -9,7 +9,7 @@ use mpu_report::run_report::{Fact, Part, RunReport};
 
 use super::{facts, parts, pool, thresholds, verdict};
 use crate::classifier::Classifier;
-use crate::error::{Result, bail};
+use crate::error::{Context as _, Result, bail};
 use crate::folder::{ModelCard, RunFolder};
 use crate::judge::{self, ByPu, ByTruth, Known, RowsOptions, ScoredRows};
 
@@ -39,6 +39,8 @@ impl Measured {
                     Known::Pu(_) => pu = Some(scored),
                 }
             }
+            // A model in memory names no test rows.
+            None if model.folder().is_none() => {}
             None => match judge::test_rows(model) {
                 Ok(found) => truth = found,
                 Err(error) => {
@@ -82,23 +84,40 @@ impl Measured {
 pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Result<RunReport> {
     let model = Classifier::load(path)?;
     let record = &RunFolder::open(path)?.finished()?;
-    let measured = Measured::of(&model, data, options)?;
     let name = std::path::absolute(path)?;
     let name = name.file_name().unwrap_or_default().to_string_lossy();
+    report(&model, record, &name, &Measured::of(&model, data, options)?)
+}
+
+/// The report of a classifier that need not be in a folder, judged by the rows that its run held out.
+pub fn of_classifier(model: &Classifier) -> Result<RunReport> {
+    let record = model
+        .record()
+        .context("the model has no record of its run")?;
+    let measured = Measured::of(model, None, &RowsOptions::default())?;
+    report(model, record, &model.card().dataset, &measured)
+}
+
+fn report(
+    model: &Classifier,
+    record: &Record,
+    name: &str,
+    measured: &Measured,
+) -> Result<RunReport> {
     let truth = measured.truth.as_ref();
     let pu = measured.pu.as_ref();
     let judged = truth.map(|(scored, _)| scored).or(pu.map(|(s, _)| s));
-    let curve = judged.map(|scored| thresholds::curve(&model, scored));
-    let expected = pool::expected(&model)?;
+    let curve = judged.map(|scored| thresholds::curve(model, scored));
+    let expected = pool::expected(model)?;
     let verdict = match &expected {
-        Some(expected) => Some(verdict::verdict(&model, expected, &measured)?),
+        Some(expected) => Some(verdict::verdict(model, expected, measured)?),
         None => None,
     };
     let (histograms, precision_recall) = match pu {
         None => (None, None),
         Some((scored, _)) => (
-            pool::histograms(&model, scored)?,
-            pool::precision_recall(&model, scored)?,
+            pool::histograms(model, scored)?,
+            pool::precision_recall(model, scored)?,
         ),
     };
     let no_probabilities = "they need probabilities, which are fitted to rows held out of training (data.validation-share is 0)";
@@ -109,26 +128,26 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
         Some(_) => "an earlier version made the run",
     };
     Ok(RunReport {
-        name: name.into_owned(),
+        name: name.to_owned(),
         verdict,
-        facts: facts(&model, record, &measured),
-        model: facts::of_model(&model, record),
-        warnings: warnings(&model, &measured),
-        doubts: doubts(&model, &measured),
+        facts: facts(model, record, measured),
+        model: facts::of_model(model, record),
+        warnings: warnings(model, measured),
+        doubts: doubts(model, measured),
         measured_on: match (truth, &record.scores) {
             (Some((scored, _)), _) => scored.rows.clone(),
             (None, Some(_)) => on_split("test rows while training", record),
             (None, None) => String::new(),
         },
         estimated_on: pu.map_or_else(String::new, |(scored, _)| on_split(&scored.rows, record)),
-        scores: parts::scores(&model, record, &measured),
+        scores: parts::scores(model, record, measured),
         expected: Part::or_missing(expected, no_table),
         histograms: Part::or_missing(histograms, no_probabilities),
         precision_recall: Part::or_missing(precision_recall, no_probabilities),
-        importances: Part::or_missing(pool::importances(&model), no_importances),
-        class_scores: parts::class_scores(&measured),
-        class_estimates: parts::class_estimates(model.names(), &measured),
-        curves: parts::curves(&model),
+        importances: Part::or_missing(pool::importances(model), no_importances),
+        class_scores: parts::class_scores(measured),
+        class_estimates: parts::class_estimates(model.names(), measured),
+        curves: parts::curves(model),
         answers: Part::or_missing(
             truth.map(|(scored, found)| Answers {
                 rows: scored.rows.clone(),
@@ -138,14 +157,14 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
             }),
             &measured.no_truth,
         ),
-        reliability: parts::reliability(model.names(), &measured),
+        reliability: parts::reliability(model.names(), measured),
         thresholds: Part::or_missing(curve.transpose()?.flatten(), no_probabilities),
-        priors: Part::Given(parts::priors(&model)),
+        priors: Part::Given(parts::priors(model)),
         sensitivity: Part::or_missing(
             pu.map(|(_, found)| PriorSensitivity::new(&found.counted, &found.sensitivity)),
             NO_PU,
         ),
-        data_check: parts::data_check(&model),
+        data_check: parts::data_check(model),
         config_toml: without_folders(model.config()),
     })
 }

@@ -8,5 +8,5 @@ mod stored;
 mod thresholds;
 mod verdict;
 
-pub use fill::of_folder;
+pub use fill::{of_classifier, of_folder};
 pub use stored::of_record;

@@ -160,3 +160,60 @@ fn bad_settings_are_refused_by_name() {
     let narrow = mpu::data::Features::new(vec![1.0; 4], mpu::data::Shape::Vector(2)).unwrap();
     assert!(model.predict(&narrow).is_err());
 }
+
+/// Rows of two classes and a pool, as a matrix in memory and as the text of a file.
+fn in_memory() -> (mpu::data::table::TableInput, String) {
+    use mpu::data::table::{Column, Frame, TableInput};
+    let (mut values, mut codes, mut text) = (Vec::new(), Vec::new(), "a,b,y\n".to_owned());
+    for i in 0..240u32 {
+        let (kind, u) = (i % 3, (i * 37 % 100) as f32 / 64.0);
+        let (a, b) = [(1.0 + u, 5.0 + u), (5.0 + u, 1.0 + u), (8.0 + u, 8.0 - u)][kind as usize];
+        let label = (i % 2 == 0 && kind < 2).then_some(kind);
+        values.extend([a, b]);
+        codes.push(label);
+        let name = label.map_or("", |kind| ["p", "q"][kind as usize]);
+        text += &format!("{a},{b},{name}\n");
+    }
+    let features = mpu::data::Features::new(values, mpu::data::Shape::Vector(2)).unwrap();
+    let names = ["p", "q"].map(str::to_owned).to_vec();
+    let frame = Frame::matrix(["a", "b"].map(str::to_owned).to_vec(), features);
+    let frame = frame.with_labels("y", Column::Words { names, codes });
+    (TableInput::frame("X", frame), text)
+}
+
+#[test]
+fn rows_in_memory_give_the_classifier_of_the_same_file() {
+    let (input, text) = in_memory();
+    let options = TableOptions {
+        missing: mpu::data::table::Missing::Keep,
+        ..TableOptions::default()
+    };
+    let file = mpu::data::table::TableInput::from_bytes("rows.csv", text.into_bytes());
+    let fit = |table: &MpuTable| Classifier::params().epochs(5).seed(1).fit(table).unwrap();
+    let table = read_table(&input, &options).unwrap();
+    let (memory, file) = (fit(&table), fit(&read_table(&file, &options).unwrap()));
+    let answers = memory.predict(&table.features).unwrap();
+    assert_eq!(file.predict(&table.features).unwrap(), answers);
+    let digest = |model: &Classifier| model.record().unwrap().model_sha256.clone();
+    assert_eq!(digest(&memory), digest(&file));
+
+    let files = memory.to_files().unwrap();
+    let again = Classifier::from_files(files.clone()).unwrap();
+    assert_eq!(again.predict(&table.features).unwrap(), answers);
+    assert_eq!(again.to_files().unwrap(), files);
+    let folder = tempfile::tempdir().unwrap();
+    memory.save(folder.path().join("model")).unwrap();
+    for (name, bytes) in &files {
+        let written = std::fs::read(folder.path().join("model").join(name)).unwrap();
+        assert_eq!(&written, bytes, "{name}");
+    }
+    let report = mpu::run_report::of_classifier(&again).unwrap();
+    let page = mpu::report::run_report::to_html(&[report]);
+    assert!(page.contains("rows in memory"), "the name of the data");
+    let few: Vec<_> = files
+        .into_iter()
+        .filter(|(name, _)| name != "model.json")
+        .collect();
+    let told = Classifier::from_files(few).unwrap_err().to_string();
+    assert!(told.contains("model.json"), "{told}");
+}
