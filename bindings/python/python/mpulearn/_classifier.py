@@ -278,7 +278,7 @@ class MPUClassifier(ClassifierMixin, BaseEstimator):
         X = as_rows(X)
         if is_images(X):
             return rows_of(X, estimator=self)
-        if np.ndim(X) == 2:
+        if getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         # By name if columns have names, else by position.
         return rows_of(X, None if is_frame(X) and hasattr(self, "feature_names_in_") else self._model.columns, self)
