@@ -1,5 +1,8 @@
 //! NumPy's memory on loan.
-#![allow(unsafe_code, reason = "memory that Python owns is reached by its address")]
+#![allow(
+    unsafe_code,
+    reason = "memory that Python owns is reached by its address"
+)]
 
 use std::sync::Arc;
 

@@ -113,15 +113,15 @@ fn listen(
             let receiver = &mut *receiver;
             receiver.recv_timeout(LOOK)
         });
-        let hears = match heard {
+        let handed_on = match heard {
             Ok((kind, text)) if fault.is_ok() => tell.call1((kind, text)).map(|_| ()),
             Ok(_) => Ok(()),
             Err(RecvTimeoutError::Timeout) => py.check_signals(),
             Err(RecvTimeoutError::Disconnected) => return fault,
         };
-        if hears.is_err() && fault.is_ok() {
+        if handed_on.is_err() && fault.is_ok() {
             stop.store(true, Ordering::Relaxed);
-            fault = hears;
+            fault = handed_on;
         }
     }
 }

@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use mpu::data::Seed;
@@ -172,7 +173,7 @@ fn in_memory() -> (mpu::data::table::TableInput, String) {
         values.extend([a, b]);
         codes.push(label);
         let name = label.map_or("", |kind| ["p", "q"][kind as usize]);
-        text += &format!("{a},{b},{name}\n");
+        let _ = writeln!(text, "{a},{b},{name}");
     }
     let features = mpu::data::Features::new(values, mpu::data::Shape::Vector(2)).unwrap();
     let names = ["p", "q"].map(str::to_owned).to_vec();
@@ -189,7 +190,7 @@ fn rows_in_memory_give_the_classifier_of_the_same_file() {
         ..TableOptions::default()
     };
     let file = mpu::data::table::TableInput::from_bytes("rows.csv", text.into_bytes());
-    let fit = |table: &MpuTable| Classifier::params().epochs(5).seed(1).fit(table).unwrap();
+    let fit = |table: &MpuTable| Classifier::params().epochs(6).seed(1).fit(table).unwrap();
     let table = read_table(&input, &options).unwrap();
     let (memory, file) = (fit(&table), fit(&read_table(&file, &options).unwrap()));
     let answers = memory.predict(&table.features).unwrap();
