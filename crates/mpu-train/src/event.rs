@@ -10,11 +10,12 @@ use crate::procedure::Collapse;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Before a run whose priors are estimated: a step of the detectors that tell labelled rows from the pool.
+    /// Before a run whose priors are estimated: a step of the detectors that tell labelled rows from the pool. And before
+    /// the epochs of self-training that has a teacher: a step of the teacher.
     Detector {
-        /// Steps made so far.
+        /// Steps made so far, those that a teacher was spared included.
         step: usize,
-        /// Steps in all.
+        /// Steps in all, at the most.
         steps: usize,
     },
     /// The run begins, or goes on from a checkpoint.

@@ -50,6 +50,7 @@ mod problem;
 mod procedure;
 mod select;
 mod settings;
+mod teacher;
 mod trainer;
 
 /// The tensors of this interface, in the version that they are from.

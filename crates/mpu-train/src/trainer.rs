@@ -16,6 +16,7 @@ use crate::outcome::{EpochMetrics, Outcome};
 use crate::problem::Problem;
 use crate::procedure::{self, CostsEnter, Method, Procedure};
 use crate::settings::TrainSettings;
+use crate::teacher::Teacher;
 
 /// A run: everything that decides its outcome, besides the problem.
 #[derive(Debug, Clone)]
@@ -57,6 +58,29 @@ pub enum RunError<E> {
 impl Run {
     /// Trains from the beginning, or from a state that an earlier run left.
     pub fn train<O: Observer>(
+        &self,
+        problem: &Problem,
+        resume: Option<State>,
+        observer: &mut O,
+    ) -> std::result::Result<Outcome, RunError<O::Error>> {
+        let Some(teacher) = Teacher::of(self, problem)? else {
+            return self.epochs(problem, resume, observer);
+        };
+        let mut state = match resume {
+            Some(state) => state,
+            None => self.initial()?,
+        };
+        if teacher.teach(&mut state, observer)? == Control::Stop {
+            return Ok(Outcome {
+                state,
+                finished: false,
+            });
+        }
+        self.epochs(problem, Some(state), observer)
+    }
+
+    /// Trains epoch by epoch, with targets in the state where the procedure needs them from the first epoch on.
+    pub(crate) fn epochs<O: Observer>(
         &self,
         problem: &Problem,
         resume: Option<State>,
@@ -151,7 +175,7 @@ impl Run {
     }
 }
 
-fn tell<O: Observer>(
+pub(crate) fn tell<O: Observer>(
     observer: &mut O,
     event: &Event<'_>,
 ) -> std::result::Result<Control, RunError<O::Error>> {

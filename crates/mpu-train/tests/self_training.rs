@@ -130,6 +130,103 @@ fn it_learns_and_goes_on_from_any_epoch_to_the_same_bits() {
     }
 }
 
+/// Self-training with a teacher of four folds.
+fn taught(epochs: usize) -> TrainSettings {
+    let constants = SelfTraining {
+        folds: Some(4),
+        ..SelfTraining::default()
+    };
+    TrainSettings {
+        self_training: Some(constants),
+        ..settings(epochs)
+    }
+}
+
+#[test]
+fn a_teacher_goes_on_after_any_fold_or_epoch_to_the_same_bits() {
+    let (problem, run) = (problem(400), run("csmpu-st", priors(), taught(12)));
+    let mut watch = Watch::default();
+    let whole = run.train(&problem, None, &mut watch).unwrap();
+    assert!(whole.finished && watch.fell_back.is_none());
+    assert!(accuracy(&whole) > 0.9, "{}", accuracy(&whole));
+    for target in whole.state.targets.chunks(3) {
+        assert!(
+            (target.iter().sum::<f32>() - 1.0).abs() < 1e-5,
+            "{target:?}"
+        );
+    }
+    // After the second fold, after the last, and after the fifth epoch of the student.
+    for (place, missing) in [(1, true), (3, false), (8, false)] {
+        let state = State::from_bytes(&watch.states[place]).unwrap();
+        assert_eq!(state.targets.len(), 1200);
+        assert_eq!(state.targets.iter().any(|t| t.is_nan()), missing);
+        assert_eq!(state.epochs_done(), (place + 1).saturating_sub(4));
+        let resumed = run.train(&problem, Some(state), &mut Unobserved).unwrap();
+        assert!(resumed == whole, "from state {place}");
+    }
+    let two = Run {
+        threads: Threads::new(2),
+        ..run.clone()
+    };
+    assert!(two.train(&problem, None, &mut Unobserved).unwrap() == whole);
+    // Targets of a teacher are not taken for a network's own.
+    let own = Run {
+        settings: settings(12),
+        ..run
+    };
+    let state = State::from_bytes(&watch.states[3]).unwrap();
+    let error = own.train(&problem, Some(state), &mut Unobserved);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("those of a teacher"), "{error}");
+}
+
+/// Stops at a step of the teacher.
+struct StopAt(usize);
+
+impl Observer for StopAt {
+    type Error = mpu_train::Error;
+
+    fn on(&mut self, event: &Event<'_>) -> Result<Control, Self::Error> {
+        Ok(match event {
+            Event::Detector { step, .. } if *step >= self.0 => Control::Stop,
+            _ => Control::Continue,
+        })
+    }
+}
+
+#[test]
+fn a_teacher_can_be_stopped_within_a_fold() {
+    let (problem, run) = (problem(200), run("csmpu-st", priors(), taught(8)));
+    let whole = run.train(&problem, None, &mut Unobserved).unwrap();
+    // Twelve batches to an epoch, eight epochs to a fold at the most.
+    let stopped = run.train(&problem, None, &mut StopAt(100)).unwrap();
+    assert!(!stopped.finished && stopped.state.epochs_done() == 0);
+    let answered = stopped.state.targets.iter().filter(|t| !t.is_nan());
+    assert!((1..600).contains(&answered.count()));
+    let bytes = stopped.state.to_bytes().unwrap();
+    let state = State::from_bytes(&bytes).unwrap();
+    assert!(run.train(&problem, Some(state), &mut Unobserved).unwrap() == whole);
+}
+
+#[test]
+fn no_row_has_a_say_in_the_targets_of_its_own_fold() {
+    let run = run("csmpu-st", priors(), taught(6));
+    let before = problem(400);
+    let targets = |problem: &Problem| {
+        let outcome = run.train(problem, None, &mut Unobserved).unwrap();
+        outcome.state.targets
+    };
+    let mut rows = before.train().clone();
+    // The first row of the pool, by so little that no other epoch becomes the best one.
+    rows.features.values_mut()[2 * 120] += 1e-3;
+    let moved = Problem::new(before.classes(), rows).unwrap();
+    let (before, after) = (targets(&before), targets(&moved));
+    let same = before.chunks(3).zip(after.chunks(3)).skip(1);
+    let same = same.filter(|(before, after)| before == after).count();
+    // The hundred rows of its fold without itself. Targets of others may be the same because they are certain.
+    assert!((99..105).contains(&same), "{same}");
+}
+
 #[test]
 fn the_share_of_labelled_rows_counts_from_self_training_on() {
     let problem = problem(400);

@@ -170,6 +170,7 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         let mut watch = Watch {
             folder: &folder,
             bar: Bar::hidden(),
+            teaching: false,
             tensorboard: None,
             interrupted: self.interrupted,
         };
@@ -259,6 +260,8 @@ fn table(record: &Record, last: &EpochMetrics) -> Table {
 struct Watch<'a> {
     folder: &'a RunFolder,
     bar: Bar,
+    /// Whether the bar is that of the teacher.
+    teaching: bool,
     tensorboard: Option<EventWriter>,
     interrupted: &'a Interrupts,
 }
@@ -276,6 +279,15 @@ impl Observer for Watch<'_> {
             } => {
                 self.bar = bar((epochs * n_batches) as u64, "steps");
                 self.bar.set_position(((epoch - 1) * n_batches) as u64);
+            }
+            Event::Detector { step, steps } => {
+                if !self.teaching {
+                    self.teaching = true;
+                    self.bar = bar(*steps as u64, "steps");
+                    self.bar.set_message("finding targets of the pool");
+                }
+                self.bar.set_position(*step as u64 - 1);
+                self.bar.inc(1);
             }
             Event::Step { .. } => self.bar.inc(1),
             Event::Epoch(metrics) => {

@@ -164,10 +164,14 @@ pub(crate) trait Procedure {
 pub(crate) fn of<'a>(run: &'a Run, problem: &'a Problem) -> Result<Box<dyn Procedure + 'a>> {
     Ok(match run.method {
         Method::Single(_) => Box::new(single::Single::new(run, problem)?),
-        Method::CsmpuSt => match problem.targets() {
-            Some(targets) => Box::new(taught::Taught::new(run, problem, targets)?),
-            None => Box::new(self_training::Stages::new(run, problem)?),
-        },
+        Method::CsmpuSt => {
+            let constants = run.settings.self_training.unwrap_or_default();
+            if problem.targets().is_some() || constants.is_cross_fitted() {
+                Box::new(taught::Taught::new(run, problem)?)
+            } else {
+                Box::new(self_training::Stages::new(run, problem)?)
+            }
+        }
     })
 }
 

@@ -1,4 +1,4 @@
-//! Targets of the pool that somebody else found: from the first epoch to the last the same.
+//! Targets of the pool that were found before: from the first epoch to the last the same.
 
 use mpu_risk::{Estimator, Objective};
 
@@ -11,13 +11,13 @@ use crate::problem::Problem;
 use crate::settings::Keep;
 use crate::trainer::Run;
 
-/// Cross-entropy on labelled rows and on the targets of a [`Problem`].
+/// Cross-entropy on labelled rows and on targets: those of a [`Problem`], or those that a
+/// [`Teacher`](crate::teacher::Teacher) has left in the state.
 ///
 /// Labelled rows count as much as rows of the pool do: the share of an observed class that is learned from them is
 /// the share of the class that they are.
 pub(super) struct Taught<'a> {
     problem: &'a Problem,
-    targets: &'a [f32],
     estimator: Estimator,
     held_out: Estimator,
     /// The place of each training row in the pool; none for labelled rows.
@@ -25,7 +25,7 @@ pub(super) struct Taught<'a> {
 }
 
 impl<'a> Taught<'a> {
-    pub(super) fn new(run: &Run, problem: &'a Problem, targets: &'a [f32]) -> Result<Self> {
+    pub(super) fn new(run: &Run, problem: &'a Problem) -> Result<Self> {
         if run.settings.keep == Keep::BestRisk {
             return Err(no_best_epoch());
         }
@@ -36,7 +36,6 @@ impl<'a> Taught<'a> {
         let share = labeled / (labeled + found).max(1.0);
         Ok(Self {
             problem,
-            targets,
             estimator: run.estimator()?.with_labeled_share(share)?,
             held_out: Estimator::new(Objective::MpuMl, run.loss, run.priors.clone()),
             places,
@@ -53,10 +52,11 @@ impl Procedure for Taught<'_> {
         &self.held_out
     }
 
-    fn targets(&self, _: &State, rows: &[usize]) -> Option<Vec<f64>> {
+    fn targets(&self, state: &State, rows: &[usize]) -> Option<Vec<f64>> {
         let k = self.problem.classes().get();
+        let all = self.problem.targets().unwrap_or(&state.targets);
         let places = rows.iter().filter_map(|&row| self.places[row]);
-        let targets = places.flat_map(|place| &self.targets[place * k..(place + 1) * k]);
+        let targets = places.flat_map(|place| &all[place * k..(place + 1) * k]);
         Some(targets.map(|&target| f64::from(target)).collect())
     }
 
