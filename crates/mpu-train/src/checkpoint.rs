@@ -19,8 +19,8 @@ pub struct State {
     pub optimizer: OptimState,
     /// The figures of every epoch so far.
     pub history: Vec<EpochMetrics>,
-    /// The targets of the pool's rows, `k` to a row: averages once self-training has begun, or what a teacher says,
-    /// NaN where it has not answered yet.
+    /// The targets of the pool's rows, `k` to a row: averages once self-training has begun, or the sums of what the
+    /// networks of a teacher have answered so far.
     pub targets: Vec<f32>,
     /// A model of an earlier epoch that is kept beside the current one.
     pub kept: Option<KeptModel>,

@@ -2,63 +2,63 @@
 
 use mpu_data::split::draw::shuffle;
 use mpu_data::{MpuLabel, Seed, Stream};
-use mpu_models::Params;
 
 use crate::checkpoint::State;
 use crate::error::{Result, checkpoint};
 use crate::event::{Control, Event, Observer};
 use crate::problem::{Problem, Sample};
-use crate::procedure::{Method, SelfTraining};
-use crate::settings::TrainSettings;
+use crate::procedure::Method;
+use crate::settings::{Keep, TrainSettings};
 use crate::trainer::{Run, RunError, tell};
 
-/// Epochs without progress on held-out rows after which a network of the teacher stops: self-training may lose at first
-/// and gain later.
-const PATIENCE: usize = 10;
+/// How often the rows are dealt out anew: the answers to a row are averaged over so many networks. A single one trained
+/// on few labelled rows is right by luck as often as by what it knows.
+const DEALS: usize = 3;
+/// Epochs without progress on held-out rows after which a network stops.
+const PATIENCE: usize = 3;
 
-/// Networks that train themselves, each on all folds of the rows but one.
+/// Networks that minimise the warm-up's objective, the case-control likelihood, each on all folds of the rows but one.
 ///
-/// A network stops when the case-control likelihood of its own fold, which it does not see, has not improved for
-/// [`PATIENCE`] epochs. The network of the best epoch then answers for the fold's rows of the pool. Its probabilities
-/// are those of the classes under the pool's priors: they are the targets as they are.
+/// A network stops when the likelihood of its own fold, which it does not see, has not improved for [`PATIENCE`] epochs.
+/// The network of the best epoch then answers for the fold's rows of the pool. Its probabilities are those of the
+/// classes under the pool's priors: averaged over [`DEALS`] they are the targets as they are.
 pub(crate) struct Teacher<'a> {
     run: &'a Run,
     problem: &'a Problem,
     n_folds: usize,
-    /// The fold of each row.
-    folds: Vec<usize>,
+    /// The rows of the pool.
+    pool: Vec<usize>,
 }
 
 impl<'a> Teacher<'a> {
     /// The teacher of a run, if it has one of its own.
-    pub(crate) fn of(run: &'a Run, problem: &'a Problem) -> Result<Option<Self>> {
+    pub(crate) fn of(run: &'a Run, problem: &'a Problem) -> Option<Self> {
         let constants = run.settings.self_training.unwrap_or_default();
         let is_taught = run.method == Method::CsmpuSt && constants.is_cross_fitted();
         if !is_taught || problem.targets().is_some() {
-            return Ok(None);
+            return None;
         }
-        let n_folds = constants.n_folds();
-        Ok(Some(Self {
+        let labels = &problem.train().labels;
+        let is_pool = |row: &usize| labels[*row] == MpuLabel::Unlabeled;
+        Some(Self {
             run,
             problem,
-            n_folds,
-            folds: deal(problem, n_folds, run.seed)?,
-        }))
+            n_folds: constants.n_folds(),
+            pool: (0..labels.len()).filter(is_pool).collect(),
+        })
     }
 
-    /// Fills in the targets that a state has not got yet. There is a checkpoint after every fold.
+    /// Adds up the answers that a state has not got yet: each sums to one, so that the sum over a row says how many
+    /// networks have answered. There is a checkpoint after every fold.
     pub(crate) fn teach<O: Observer>(
         &self,
         state: &mut State,
         observer: &mut O,
     ) -> std::result::Result<Control, RunError<O::Error>> {
         let k = self.problem.classes().get();
-        let labels = &self.problem.train().labels;
-        let is_pool = |row: &usize| labels[*row] == MpuLabel::Unlabeled;
-        let pool: Vec<usize> = (0..labels.len()).filter(is_pool).collect();
-        let needed = pool.len() * k;
+        let needed = self.pool.len() * k;
         if state.targets.is_empty() && state.history.is_empty() {
-            state.targets = vec![f32::NAN; needed];
+            state.targets = vec![0.0; needed];
         }
         if state.targets.len() != needed {
             let found = state.targets.len();
@@ -67,97 +67,117 @@ impl<'a> Teacher<'a> {
             ))
             .into());
         }
-        for fold in 0..self.n_folds {
-            let of_fold = |place: &usize| self.folds[pool[*place]] == fold;
-            let places: Vec<usize> = (0..pool.len()).filter(of_fold).collect();
-            if places
-                .iter()
-                .all(|place| !state.targets[place * k].is_nan())
-            {
-                continue;
-            }
-            let Some(targets) = self.fold(fold, observer)? else {
-                return Ok(Control::Stop);
-            };
-            for (place, target) in places.iter().zip(targets.chunks_exact(k)) {
-                state.targets[place * k..][..k].copy_from_slice(target);
-            }
-            if tell(observer, &Event::Checkpoint(state))? == Control::Stop {
-                return Ok(Control::Stop);
+        for deal in 0..DEALS {
+            let folds = self.deal(deal)?;
+            for fold in 0..self.n_folds {
+                let of_fold = |place: &usize| folds[self.pool[*place]] == fold;
+                let places: Vec<usize> = (0..self.pool.len()).filter(of_fold).collect();
+                let answers = |place: &usize| state.targets[place * k..][..k].iter().sum::<f32>();
+                if places
+                    .iter()
+                    .all(|place| answers(place) > deal as f32 + 0.5)
+                {
+                    continue;
+                }
+                let Some(found) = self.fold(&folds, (deal, fold), observer)? else {
+                    return Ok(Control::Stop);
+                };
+                for (place, found) in places.iter().zip(found.chunks_exact(k)) {
+                    let target = &mut state.targets[place * k..][..k];
+                    for (sum, found) in target.iter_mut().zip(found) {
+                        *sum += found;
+                    }
+                }
+                if tell(observer, &Event::Checkpoint(state))? == Control::Stop {
+                    return Ok(Control::Stop);
+                }
             }
         }
         Ok(Control::Continue)
     }
 
-    /// The targets of a fold's rows of the pool; none if the observer stopped it.
+    /// The answers to a fold's rows of the pool; none if the observer stopped it.
     fn fold<O: Observer>(
         &self,
-        fold: usize,
+        folds: &[usize],
+        (deal, fold): (usize, usize),
         observer: &mut O,
     ) -> std::result::Result<Option<Vec<f32>>, RunError<O::Error>> {
-        let _span = tracing::debug_span!("fold", fold = fold + 1).entered();
+        let which = deal * self.n_folds + fold;
+        let _span = tracing::debug_span!("fold", fold = which + 1).entered();
         let train = self.problem.train();
         let rows = |wanted: &dyn Fn(usize) -> bool| -> Sample {
-            let rows: Vec<usize> = (0..self.folds.len()).filter(|&row| wanted(row)).collect();
+            let rows: Vec<usize> = (0..folds.len()).filter(|&row| wanted(row)).collect();
             Sample {
                 features: train.features.select(&rows),
                 labels: rows.iter().map(|&row| train.labels[row]).collect(),
             }
         };
-        let held = rows(&|row| self.folds[row] == fold);
-        let problem = Problem::new(self.problem.classes(), rows(&|row| self.folds[row] != fold))?
-            .with_validation(held)?;
+        let (others, held) = (
+            rows(&|row| folds[row] != fold),
+            rows(&|row| folds[row] == fold),
+        );
+        let problem = Problem::new(self.problem.classes(), others)?.with_validation(held)?;
         let constants = self.run.settings.self_training.unwrap_or_default();
-        let settings = TrainSettings {
-            self_training: Some(SelfTraining {
-                folds: None,
-                ..constants
-            }),
-            checkpoint_every: 1,
-            ..self.run.settings.clone()
-        };
         let run = Run {
-            settings,
-            seed: derived(self.run.seed, fold),
+            method: constants.warm_up.into(),
+            placement: None,
+            costs: None,
+            settings: TrainSettings {
+                keep: Keep::BestRisk,
+                self_training: None,
+                checkpoint_every: 0,
+                ..self.run.settings.clone()
+            },
+            seed: derived(self.run.seed, which),
             ..self.run.clone()
         };
         let n_rows = problem.train().labels.len();
         let steps = n_rows.div_ceil(run.settings.batch_of(n_rows)) * run.settings.epochs;
         let mut watch = Patient {
             observer,
-            done: fold * steps,
-            steps: self.n_folds * steps,
-            best: None,
+            done: which * steps,
+            steps: DEALS * self.n_folds * steps,
+            best: (0, f64::INFINITY),
             stopped: false,
         };
         let outcome = run.epochs(&problem, None, &mut watch)?;
         if watch.stopped {
             return Ok(None);
         }
-        let best = watch.best.map_or(outcome.state.params, |best| best.params);
-        let own = rows(&|row| self.folds[row] == fold && train.labels[row] == MpuLabel::Unlabeled);
-        let scores = run.predict(&best, own.features.values())?;
-        let targets = scores.chunks_exact(self.problem.classes().get());
-        Ok(Some(targets.flat_map(softmax).collect()))
+        let own = rows(&|row| folds[row] == fold && train.labels[row] == MpuLabel::Unlabeled);
+        let scores = run.predict(outcome.params(), own.features.values())?;
+        let answers = scores.chunks_exact(self.problem.classes().get());
+        Ok(Some(answers.flat_map(softmax).collect()))
+    }
+
+    /// The fold of each row: groups are dealt out in random order, one after the other, so that folds differ by a row
+    /// at the most.
+    fn deal(&self, deal: usize) -> Result<Vec<usize>> {
+        let labels = &self.problem.train().labels;
+        let mut rng = self.run.seed.stream_at(Stream::Split, 4 + deal as u64);
+        let mut folds = vec![0; labels.len()];
+        let mut dealt = 0;
+        for group in &mut self.problem.classes().rows_by_group(labels)? {
+            shuffle(group, &mut rng);
+            for &row in group.iter() {
+                folds[row] = dealt % self.n_folds;
+                dealt += 1;
+            }
+        }
+        Ok(folds)
     }
 }
 
-/// Keeps the model that explains held-out rows best, stops when none has been better for some epochs, and passes steps
-/// on.
+/// Stops when held-out rows have not been explained better for some epochs, and passes steps on.
 struct Patient<'a, O> {
     observer: &'a mut O,
     done: usize,
     steps: usize,
-    best: Option<Best>,
+    /// The best epoch so far, and its risk.
+    best: (usize, f64),
     /// Whether the observer wanted to stop.
     stopped: bool,
-}
-
-/// The best model so far.
-struct Best {
-    epoch: usize,
-    risk: f64,
-    params: Params,
 }
 
 impl<O: Observer> Observer for Patient<'_, O> {
@@ -172,63 +192,25 @@ impl<O: Observer> Observer for Patient<'_, O> {
                 self.stopped |= control == Control::Stop;
                 Ok(control)
             }
-            Event::Checkpoint(state) => Ok(self.judge(state)),
+            Event::Epoch(metrics) => {
+                let risk = metrics.validation_risk.unwrap_or(f64::INFINITY);
+                if risk < self.best.1 {
+                    self.best = (metrics.epoch, risk);
+                }
+                Ok(if metrics.epoch < self.best.0 + PATIENCE {
+                    Control::Continue
+                } else {
+                    Control::Stop
+                })
+            }
             _ => Ok(Control::Continue),
         }
     }
 }
 
-impl<O> Patient<'_, O> {
-    /// Whether it is worth going on after an epoch.
-    fn judge(&mut self, state: &State) -> Control {
-        let Some((epoch, risk)) = state
-            .history
-            .last()
-            .and_then(|last| Some((last.epoch, last.validation_risk?)))
-        else {
-            return Control::Continue;
-        };
-        match &self.best {
-            Some(best) if risk >= best.risk => {
-                if epoch < best.epoch + PATIENCE {
-                    Control::Continue
-                } else {
-                    Control::Stop
-                }
-            }
-            _ => {
-                let params = state.params.clone();
-                self.best = Some(Best {
-                    epoch,
-                    risk,
-                    params,
-                });
-                Control::Continue
-            }
-        }
-    }
-}
-
-/// The fold of each row: groups are dealt out in random order, one after the other, so that folds differ by a row
-/// at the most.
-fn deal(problem: &Problem, n_folds: usize, seed: Seed) -> Result<Vec<usize>> {
-    let labels = &problem.train().labels;
-    let mut rng = seed.stream_at(Stream::Split, 4);
-    let mut folds = vec![0; labels.len()];
-    let mut dealt = 0;
-    for group in &mut problem.classes().rows_by_group(labels)? {
-        shuffle(group, &mut rng);
-        for &row in group.iter() {
-            folds[row] = dealt % n_folds;
-            dealt += 1;
-        }
-    }
-    Ok(folds)
-}
-
-/// Another seed for each fold's network.
-fn derived(seed: Seed, fold: usize) -> Seed {
-    let which = fold as u64 + 1;
+/// Another seed for each network.
+fn derived(seed: Seed, which: usize) -> Seed {
+    let which = which as u64 + 1;
     Seed(
         seed.0
             .wrapping_add(which.wrapping_mul(0x9E37_79B9_7F4A_7C15)),

@@ -63,7 +63,7 @@ impl Run {
         resume: Option<State>,
         observer: &mut O,
     ) -> std::result::Result<Outcome, RunError<O::Error>> {
-        let Some(teacher) = Teacher::of(self, problem)? else {
+        let Some(teacher) = Teacher::of(self, problem) else {
             return self.epochs(problem, resume, observer);
         };
         let mut state = match resume {

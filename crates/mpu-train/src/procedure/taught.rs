@@ -54,10 +54,18 @@ impl Procedure for Taught<'_> {
 
     fn targets(&self, state: &State, rows: &[usize]) -> Option<Vec<f64>> {
         let k = self.problem.classes().get();
-        let all = self.problem.targets().unwrap_or(&state.targets);
         let places = rows.iter().filter_map(|&row| self.places[row]);
-        let targets = places.flat_map(|place| &all[place * k..(place + 1) * k]);
-        Some(targets.map(|&target| f64::from(target)).collect())
+        let target = |place: usize| -> Vec<f64> {
+            if let Some(targets) = self.problem.targets() {
+                let target = &targets[place * k..][..k];
+                return target.iter().map(|&share| f64::from(share)).collect();
+            }
+            // A sum of answers.
+            let sums = &state.targets[place * k..][..k];
+            let all: f64 = sums.iter().map(|&sum| f64::from(sum)).sum();
+            sums.iter().map(|&sum| f64::from(sum) / all).collect()
+        };
+        Some(places.flat_map(target).collect())
     }
 
     fn after_epoch(&mut self, _: &mut Engine, _: &mut State) -> Result<Option<Event<'static>>> {

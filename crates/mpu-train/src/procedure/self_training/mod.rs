@@ -26,14 +26,14 @@ pub use self::targets::Collapse;
 ///    targets whose mean is the priors, and an exponential average of them is kept for each row. The next
 ///    epoch minimises cross-entropy on labelled rows and on these targets.
 ///
-/// With [`folds`](Self::folds) that is what the networks of a teacher do. Their answers to rows they have not seen are the
-/// targets of one more network, the student.
+/// With [`folds`](Self::folds) there are no such stages: networks that minimise the warm-up's objective answer for rows that
+/// they have not seen, and these answers are the targets of one more network, the student.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SelfTraining {
-    /// Folds of a teacher, at least 2: networks that train themselves, each on all folds but one, give the rows of this
-    /// one their targets, and one network learns these from its first epoch on. None, or 0: there is no teacher,
-    /// and the network's targets are its own.
+    /// Folds of a teacher, at least 2: networks that minimise the warm-up's objective, each on all folds but one, give
+    /// the rows of this one their targets, and one network learns these from its first epoch on. None, or 0: there is no
+    /// teacher, and the network's targets are its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folds: Option<usize>,
     /// What is minimised first: an objective that needs no targets. The likelihood, because its
