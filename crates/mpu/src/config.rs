@@ -6,12 +6,13 @@ use crate::costs::NamedCosts;
 use crate::error::{Context as _, Result, bail, ensure};
 use crate::files;
 use crate::prepared::NEGATIVE;
-use mpu_data::split::{Protocol, Scenario};
-use mpu_data::{ClassCount, CostMatrix, DatasetId, Scaling, Seed, Shape, SplitSpec};
+use mpu_data::source::catalog::Part;
+use mpu_data::split::{Plan, Protocol, Scenario};
+use mpu_data::{ClassCount, CostMatrix, DatasetId, Holdout, Scaling, Seed, Shape, SplitSpec};
 use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, OptimSpec, ResNetSpec};
 use mpu_risk::Placement;
-use mpu_train::{CostsEnter, DeviceChoice, Keep, Method, Selection, TrainSettings};
+use mpu_train::{CostsEnter, DeviceChoice, Keep, Method, Selection, SelfTraining, TrainSettings};
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides the outcome of a run on rows that `D` describes: a benchmark
@@ -361,6 +362,12 @@ impl RunConfig {
             },
         });
         self.check(self.data.validation_share)?;
+        let few = self
+            .labeled_per_class()
+            .is_some_and(|n| n < SelfTraining::FEW_LABELED);
+        if let (Some(constants), true) = (&mut self.train.self_training, few) {
+            constants.folds.get_or_insert(SelfTraining::FOLDS);
+        }
         if let Some(shift) = &self.data.prior_shift {
             let (found, needed) = (shift.len(), self.data.classes.get());
             ensure!(
@@ -387,6 +394,21 @@ impl RunConfig {
             validation_share: self.data.validation_share,
             seed: Seed(self.data.split_seed),
         }
+    }
+
+    /// How many rows of an observed class are labelled, on average over the classes and as the dataset was published;
+    /// none if it cannot be split like this.
+    fn labeled_per_class(&self) -> Option<usize> {
+        let card = self.data.dataset.card();
+        let train = card.parts.iter().find(|part| part.part != Part::Test)?;
+        let share = match card.holdout {
+            Holdout::Published => 1.0,
+            Holdout::Drawn { share } => 1.0 - share,
+        };
+        let counts = train.class_counts.iter();
+        let counts: Vec<usize> = counts.map(|&n| (n as f64 * share) as usize).collect();
+        let plan = Plan::new(&self.split_spec(), &counts).ok()?;
+        Some(plan.labeled.iter().sum::<usize>() / plan.labeled.len().max(1))
     }
 
     /// The architecture for the dataset's shape and classes.
@@ -461,6 +483,30 @@ mod tests {
         let text = config.to_toml().unwrap();
         let again: RunConfig = toml::from_str(&text).unwrap();
         assert_eq!(again.completed().unwrap(), config);
+    }
+
+    #[test]
+    fn self_training_has_a_teacher_where_few_rows_are_labelled() {
+        let folds = |overrides: &[&str]| {
+            let config = resolve(&[&["method=csmpu-st"], overrides].concat()).unwrap();
+            assert_eq!(config.clone().completed().unwrap(), config);
+            config.train.self_training.unwrap().folds
+        };
+        let few = ["data.dataset=semeion", "data.classes=6", "data.prior=0.2"];
+        assert_eq!(folds(&few), Some(SelfTraining::FOLDS));
+        assert_eq!(
+            folds(&[few[0], "data.classes=8", few[2]]),
+            Some(SelfTraining::FOLDS)
+        );
+        let own = "train.self-training.folds=0";
+        assert_eq!(folds(&[&few[..], &[own]].concat()), Some(0));
+        for prior in ["data.prior=0.5", "data.prior=0.8"] {
+            assert_eq!(folds(&[few[0], few[1], prior]), None);
+        }
+        for dataset in DatasetId::ALL.map(|id| format!("data.dataset={id}")) {
+            let found = folds(&[&dataset, "data.prior=0.2"]);
+            assert_eq!(found, None, "{dataset}");
+        }
     }
 
     #[test]

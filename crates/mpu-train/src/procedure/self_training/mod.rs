@@ -83,6 +83,9 @@ impl SelfTraining {
     /// Folds of a teacher, where there is one: five, which leaves each of its networks four fifths of the rows.
     pub const FOLDS: usize = 5;
 
+    /// Below so many labelled rows per observed class, targets of a teacher are better than a network's own.
+    pub const FEW_LABELED: usize = 60;
+
     /// Whether a teacher finds the targets.
     pub(crate) fn is_cross_fitted(&self) -> bool {
         self.n_folds() > 0
