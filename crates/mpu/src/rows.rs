@@ -550,7 +550,7 @@ mod tests {
 
     /// A number and a class: in a hundred rows, 20 are labelled `a`, and one is labelled `b` in some of the hundreds.
     fn file(folder: &Path, hundreds: usize, of_b: usize) -> String {
-        let mut text = "x,y,class\n".to_owned();
+        let mut text = "width,height,class\n".to_owned();
         for row in 0..100 * hundreds {
             let label = match row % 100 {
                 ..20 => "a",

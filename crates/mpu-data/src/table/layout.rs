@@ -161,9 +161,12 @@ pub(super) fn learn_layout(
     let usual = || {
         let label = header.label.map(|i| header.columns[i].clone());
         label.or_else(|| {
-            let is_usual =
-                |column: &&String| LABEL_NAMES.contains(&column.to_ascii_lowercase().as_str());
-            header.columns.iter().find(is_usual).cloned()
+            // In the order of the names: beside `class`, `y` is a coordinate.
+            let named = |name| {
+                let mut columns = header.columns.iter();
+                columns.find(|column| column.eq_ignore_ascii_case(name))
+            };
+            LABEL_NAMES.into_iter().find_map(named).cloned()
         })
     };
     let label = match &options.label_column {

@@ -459,3 +459,17 @@ fn what_32_bits_cannot_tell_apart_is_said() {
     let said = warnings(&table);
     assert!(said.contains("32 bits") && said.contains("`b`"), "{said}");
 }
+
+#[test]
+fn beside_a_class_y_is_a_coordinate() {
+    let mut text = "x,y,Class\n".to_owned();
+    for i in 0..60 {
+        let class = if i % 3 == 0 { "dent" } else { "" };
+        writeln!(text, "{i},{},{class}", i % 7).unwrap();
+    }
+    let table = read(&text).unwrap();
+    assert_eq!(table.class_names[0], "dent");
+    assert_eq!(table.schema.label_column.as_deref(), Some("Class"));
+    let alone = read(&text.replace("Class", "size")).unwrap();
+    assert_eq!(alone.schema.label_column.as_deref(), Some("y"));
+}
