@@ -58,9 +58,9 @@ fn the_same_configuration_gives_the_same_bits() {
     }
 }
 
-fn start(folder: &Folder, out: &str) -> Child {
+fn start(folder: &Folder, out: &str, extra: &str) -> Child {
     let mut child = folder
-        .command(&small(out, LONG))
+        .command(&small(out, &format!("{LONG} {extra}")))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -78,9 +78,18 @@ const LONG: &str = "--epochs 150 --set train.checkpoint-every=1";
 
 #[test]
 fn a_killed_run_resumes_to_the_same_bits() {
+    killed_and_resumed("");
+}
+
+#[test]
+fn a_killed_run_of_the_candle_engine_resumes_to_the_same_bits() {
+    killed_and_resumed("--engine candle");
+}
+
+fn killed_and_resumed(extra: &str) {
     let folder = Folder::new();
-    folder.told(&small("undisturbed", LONG));
-    let mut child = start(&folder, "killed");
+    folder.told(&small("undisturbed", &format!("{LONG} {extra}")));
+    let mut child = start(&folder, "killed", extra);
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(
@@ -97,7 +106,7 @@ fn a_killed_run_resumes_to_the_same_bits() {
 #[test]
 fn ctrl_c_leaves_a_state_to_resume_from() {
     let folder = Folder::new();
-    let child = start(&folder, "run");
+    let child = start(&folder, "run", "");
     signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
@@ -185,6 +194,45 @@ fn a_run_killed_before_its_configuration_was_kept_can_begin_again() {
 }
 
 #[test]
+fn the_candle_engine_has_the_figures_of_the_fused_one() {
+    let folder = Folder::new();
+    let risk = |engine: &str| -> f64 {
+        folder.told(&small(engine, &format!("--epochs 3 --engine {engine}")));
+        let metrics = folder.read(&format!("{engine}/metrics.csv"));
+        let mut lines = metrics.lines().map(|line| line.split(','));
+        let place = lines.next().unwrap().position(|name| name == "loss");
+        let last = lines.next_back().unwrap().nth(place.unwrap());
+        last.unwrap().parse().unwrap()
+    };
+    let (fused, candle) = (risk("fused"), risk("candle"));
+    assert!(
+        (fused - candle).abs() <= 1e-4 * fused.abs(),
+        "{fused} {candle}"
+    );
+    assert!(
+        folder
+            .read("candle/config.toml")
+            .contains("engine = \"candle\"")
+    );
+}
+
+#[test]
+fn a_device_that_is_not_there_is_told() {
+    let folder = Folder::new();
+    let output = folder.run(&small("run", "--epochs 1 --device auto"));
+    assert!(output.status.success(), "{}", stderr(&output));
+    // Where there is a card, there is nothing to tell.
+    let told = stderr(&output);
+    let has_card = folder
+        .run(&small("other", "--epochs 1 --device cuda"))
+        .status
+        .success();
+    assert!(has_card || told.contains("the CPU is used"), "{told}");
+    let line = "train --offline --epochs 1 --engine sideways --out there";
+    folder.refuses(line, &["fused", "candle"]);
+}
+
+#[test]
 fn a_sweep_chooses_by_held_out_rows() {
     let folder = Folder::new();
     let sweep = "--set sweep.lrs=[0.001,0.0000001] --set data.validation-share=0.1";
@@ -223,6 +271,10 @@ fn what_is_wrong_is_named_and_nothing_is_left_behind() {
         ("--classes 9 --out run", &["classes", "9"]),
         ("--method csmpu --out run", &["csmpu-abs"]),
         ("--device gpu --out run", &["cuda:N"]),
+        (
+            "--device cuda:99 --set data.generated-rows=300 --out run",
+            &["device cuda:99", "--device cpu"],
+        ),
         ("no-such.toml --out run", &["no-such.toml"]),
         ("--resume run", &["config.toml"]),
         (

@@ -43,7 +43,7 @@ impl Planned {
                 widths.windows(2).map(|w| 6.0 * (w[0] * w[1]) as f64).sum()
             }
             Ok(ModelSpec::ResNet(net)) => 8e4 * (net.height * net.width * (net.depth - 2)) as f64,
-            Err(_) => 0.0,
+            Ok(ModelSpec::Module(_)) | Err(_) => 0.0,
         };
         let rates = self.config.sweep.as_ref().map_or(1, |s| s.lrs.len());
         rows * per_row * (self.config.train.epochs * rates) as f64 / 5e10 + 0.1

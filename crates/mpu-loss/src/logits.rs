@@ -17,6 +17,14 @@ pub struct Logits {
 impl Logits {
     /// Checks shape, element type and finiteness. The graph of `scores` is kept.
     pub fn new(scores: &Tensor) -> Result<Self> {
+        let logits = Self::unread(scores)?;
+        check_finite(scores)?;
+        Ok(logits)
+    }
+
+    /// Checks shape and element type alone. Whether entries are finite would have to be read back from the device,
+    /// which a training step cannot wait for: who uses this looks later.
+    pub fn unread(scores: &Tensor) -> Result<Self> {
         let dtype = scores.dtype();
         let (n_rows, n_classes) = match scores.dims() {
             &[n, k] if n >= 1 && k >= 2 && dtype.is_float() => (n, k),
@@ -27,7 +35,6 @@ impl Logits {
                 });
             }
         };
-        check_finite(scores)?;
         Ok(Self {
             scores: scores.clone(),
             n_rows,

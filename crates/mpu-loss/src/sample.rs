@@ -84,7 +84,12 @@ impl SampleLoss {
 
     /// `L(f, y)` of every row, with gradient: a tensor of length `n`. Memory is `O(n·k)`.
     pub fn tensor(&self, loss: &Loss, logits: &Logits, classes: &[usize]) -> Result<Tensor> {
-        let indices = class_indices(logits, classes)?;
+        self.tensor_at(loss, logits, &class_indices(logits, classes)?)
+    }
+
+    /// [`tensor`](Self::tensor) of classes that are on the device already: `n` numbers of type `u32`, each below `k`.
+    /// Nothing is read back.
+    pub fn tensor_at(&self, loss: &Loss, logits: &Logits, indices: &Tensor) -> Result<Tensor> {
         let column = indices
             .unsqueeze(1)
             .during("the column of each row's class")?;
@@ -92,7 +97,7 @@ impl SampleLoss {
         let pull = loss.tensor(&own)?;
         let push = match self {
             Self::Csmpu => {
-                let rivals = rival_columns(logits, classes)?;
+                let rivals = rival_columns(logits, &column)?;
                 loss.tensor(&negated(&gather(logits, &rivals)?)?)?
             }
             Self::OneVersusRest => {
@@ -104,7 +109,7 @@ impl SampleLoss {
                     .during("the rest of the classes")?
             }
             Self::CostSensitive(costs) => {
-                let rows = rows_tensor(costs, logits, &indices)?;
+                let rows = rows_tensor(costs, logits, indices)?;
                 let all = loss.tensor(&negated(logits.tensor())?)?;
                 row_sum(&(all * rows).during("the weighted rest of the classes")?)?
             }
@@ -217,19 +222,13 @@ pub(crate) fn class_indices(logits: &Logits, classes: &[usize]) -> Result<Tensor
 }
 
 /// The column pushed down in each row: `k` for observed classes, `i*` for the negative one.
-fn rival_columns(logits: &Logits, classes: &[usize]) -> Result<Tensor> {
+fn rival_columns(logits: &Logits, own: &Tensor) -> Result<Tensor> {
     let negative = logits.n_classes() - 1;
-    let device = logits.tensor().device();
     let columns = || {
-        let is_negative: Vec<u8> = classes
-            .iter()
-            .map(|&class| u8::from(class == negative))
-            .collect();
-        let is_negative = Tensor::from_vec(is_negative, (logits.n_rows(), 1), device)?;
-        let negative_column = Tensor::full(negative as u32, (logits.n_rows(), 1), device)?;
+        let negative_column = own.zeros_like()?.affine(1.0, negative as f64)?;
         let observed = logits.tensor().detach().narrow(1, 0, negative)?;
         let top = observed.contiguous()?.argmax_keepdim(D::Minus1)?;
-        is_negative.where_cond(&top, &negative_column)
+        own.eq(&negative_column)?.where_cond(&top, &negative_column)
     };
     columns().during("the strongest observed class")
 }

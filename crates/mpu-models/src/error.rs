@@ -70,6 +70,26 @@ pub enum Error {
         what: &'static str,
     },
 
+    /// The user's own network where only ours will do, or without the code that builds it.
+    #[error("{what} takes an MLP or a ResNet, not a network of your own\nhint: {hint}")]
+    OwnNetwork {
+        /// What it was given to.
+        what: &'static str,
+        /// What can be done.
+        hint: &'static str,
+    },
+
+    /// The user's own network whose scores have another shape than one row of `k` for every row.
+    #[error(
+        "the network gives scores of shape {found:?}: {needed:?} is needed, one score for each class"
+    )]
+    Scores {
+        /// The shape found.
+        found: Vec<usize>,
+        /// The shape needed.
+        needed: Vec<usize>,
+    },
+
     /// A gradient asked for before a training-mode forward pass.
     #[error(
         "no training-mode forward pass to go back through\n\
@@ -153,6 +173,12 @@ pub(crate) fn setting(field: &'static str, found: f64, allowed: &'static str) ->
         found,
         allowed,
     }
+}
+
+/// The error of the user's own network where only ours will do.
+pub(crate) fn own_network(what: &'static str) -> Error {
+    let hint = "train and use it with the candle engine, on any device";
+    Error::OwnNetwork { what, hint }
 }
 
 /// Checks the length of a block of numbers.

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::Role;
 use crate::params::Params;
 use crate::spec::ModelSpec;
@@ -37,6 +37,12 @@ impl Init {
 impl Params {
     /// Fresh parameters of `spec`, drawn from `rng` in the order of [`Params::entries`].
     pub fn init(spec: &ModelSpec, init: Init, rng: &mut impl Rng) -> Result<Self> {
+        if let ModelSpec::Module(_) = spec {
+            return Err(Error::OwnNetwork {
+                what: "an initialiser",
+                hint: "`Module::init` draws what its layers ask for",
+            });
+        }
         let mut params = Self::zeros(spec)?;
         let entries = params.entries().to_vec();
         for entry in entries {
@@ -64,9 +70,16 @@ fn unit(rng: &mut impl Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
+/// Numbers in `[low, high)`.
+pub(crate) fn fill_uniform(values: &mut [f32], low: f64, high: f64, rng: &mut impl Rng) {
+    for value in values {
+        *value = (low + (high - low) * unit(rng)) as f32;
+    }
+}
+
 /// Box–Muller in `f64`: two draws make two values, so that the stream does not depend on a
 /// library's choice of method, with logarithm and sine from `libm`, not from the system. An odd last value discards its partner.
-fn fill_normal(values: &mut [f32], std: f64, rng: &mut impl Rng) {
+pub(crate) fn fill_normal(values: &mut [f32], std: f64, rng: &mut impl Rng) {
     for pair in values.chunks_mut(2) {
         // 1 - u is in (0, 1]: its logarithm is finite.
         let radius = std * (-2.0 * libm::log(1.0 - unit(rng))).sqrt();

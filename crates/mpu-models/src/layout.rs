@@ -23,6 +23,8 @@ pub enum Role {
     RunningMean,
     /// Running variance of a batch normalisation; a buffer.
     RunningVar,
+    /// A variable of the user's own network, which says itself what it starts from.
+    Own,
 }
 
 impl Role {
@@ -82,6 +84,17 @@ pub(crate) fn entries_of(spec: &ModelSpec) -> Vec<Entry> {
                 list.norm(&format!("{prefix}.bn2"), block.planes);
             }
             list.linear("linear", PLANES[2], net.outputs);
+        }
+        ModelSpec::Module(module) => {
+            for (name, shape) in &module.variables {
+                // candle-nn's batch normalisation keeps its running statistics among the variables, under these names.
+                let role = match name.rsplit('.').next() {
+                    Some("running_mean") => Role::RunningMean,
+                    Some("running_var") => Role::RunningVar,
+                    _ => Role::Own,
+                };
+                list.push(name.clone(), shape.clone(), role);
+            }
         }
     }
     list.entries

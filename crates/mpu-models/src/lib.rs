@@ -6,7 +6,8 @@
 //! | [`spec`] | the architectures: MLP of any widths, ResNet of depth 6n + 2 |
 //! | [`params`] | named parameters in a fixed order, trainable ones apart from buffers |
 //! | [`init`] | initial weights from the caller's generator |
-//! | [`network`] | the reference path: plain candle operations on any device |
+//! | [`network`] | networks as candle modules: plain operations on any device |
+//! | [`module`] | networks of the user's own, written for candle |
 //! | [`fused`] | the fast path: whole training steps on the CPU in reused buffers |
 //! | [`optim`] | Adam and gradient descent with momentum, in place |
 //! | [`forest`] | trees for tables: soft targets, categories and missing values as they are |
@@ -50,6 +51,7 @@ pub mod init;
 mod kernels;
 mod layout;
 mod mlp;
+pub mod module;
 pub mod network;
 mod norm;
 pub mod onnx;
@@ -61,11 +63,14 @@ mod threads;
 
 /// The tensors of this interface, in the version that they are from.
 pub use candle_core;
+/// The layers, in the version that they are from.
+pub use candle_nn;
 pub use error::{Error, Result};
 pub use init::Init;
 pub use layout::{Entry, Role};
+pub use module::Module;
 pub use network::Network;
-pub use optim::{OptimSpec, OptimState, Optimizer};
+pub use optim::{DeviceOptimizer, OptimSpec, OptimState, Optimizer};
 pub use params::Params;
-pub use spec::{MlpSpec, Mode, ModelSpec, ResNetSpec};
+pub use spec::{MlpSpec, Mode, ModelSpec, ModuleSpec, ResNetSpec};
 pub use threads::Threads;

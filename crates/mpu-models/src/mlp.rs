@@ -1,38 +1,42 @@
-//! The multi-layer perceptron in plain tensor operations.
+//! The multi-layer perceptron in candle's layers.
 
-use candle_core::{Result, Tensor, Var};
+use candle_core::{Module as _, ModuleT, Result, Tensor};
+use candle_nn::{Linear, VarBuilder, linear};
 
 use crate::norm::{BatchNorm, relu};
-use crate::spec::Mode;
-
-/// `x Wᵀ + b`.
-#[derive(Debug, Clone)]
-pub(crate) struct Linear {
-    pub(crate) weight: Var,
-    pub(crate) bias: Var,
-}
-
-impl Linear {
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        x.matmul(&self.weight.as_tensor().t()?)?
-            .broadcast_add(self.bias.as_tensor())
-    }
-}
+use crate::spec::MlpSpec;
 
 /// Hidden layers `Linear → ReLU → BatchNorm`, then a linear layer.
 #[derive(Debug, Clone)]
 pub(crate) struct Mlp {
-    pub(crate) hidden: Vec<(Linear, BatchNorm)>,
-    pub(crate) head: Linear,
+    hidden: Vec<(Linear, BatchNorm)>,
+    head: Linear,
 }
 
 impl Mlp {
+    pub(crate) fn new(spec: &MlpSpec, vb: &VarBuilder<'_>) -> Result<Self> {
+        let (mut hidden, mut inputs) = (Vec::new(), spec.inputs);
+        for (index, &width) in spec.hidden.iter().enumerate() {
+            let layer = linear(inputs, width, vb.pp(format!("fc{}", index + 1)))?;
+            let norm = BatchNorm::new(width, &vb.pp(format!("bn{}", index + 1)))?;
+            hidden.push((layer, norm));
+            inputs = width;
+        }
+        let head = vb.pp(format!("fc{}", spec.hidden.len() + 1));
+        Ok(Self {
+            hidden,
+            head: linear(inputs, spec.outputs, head)?,
+        })
+    }
+}
+
+impl ModuleT for Mlp {
     /// Scores `[n, outputs]` of rows `[n, inputs]`.
-    pub(crate) fn forward(&self, x: &Tensor, mode: Mode) -> Result<Tensor> {
+    fn forward_t(&self, x: &Tensor, train: bool) -> Result<Tensor> {
         let mut x = x.clone();
         for (linear, norm) in &self.hidden {
             let active = relu(&linear.forward(&x)?)?;
-            x = norm.forward(&active, mode)?;
+            x = norm.forward_t(&active, train)?;
         }
         self.head.forward(&x)
     }

@@ -1,79 +1,106 @@
-//! The reference path: a network in plain candle operations, on any device.
+//! Networks in plain candle operations, on any device.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use candle_core::backprop::GradStore;
-use candle_core::{Device, Tensor, Var};
+use candle_core::{DType, Device, ModuleT, Tensor, Var};
+use candle_nn::VarBuilder;
 
 use crate::error::{During, Error, Result};
 use crate::layout::Entry;
-use crate::mlp::{Linear, Mlp};
-use crate::norm::BatchNorm;
+use crate::mlp::Mlp;
+use crate::module::{Body, Module, Named};
 use crate::params::Params;
-use crate::resnet::{Block, ConvNorm, ResNet};
+use crate::resnet::ResNet;
 use crate::spec::{Mode, ModelSpec};
 
 /// A network whose parameters are candle variables: slow on the CPU, but it runs on every device
 /// and its gradients come from candle. The [fused path](crate::fused) is held to it.
-#[derive(Debug, Clone)]
+///
+/// Its layers are candle-nn's where these compute what PyTorch's do; batch normalisation and ReLU are our own. So are
+/// the variables: a `VarMap` has the order of a hash and cannot be seeded on the CPU.
+#[derive(Clone)]
 pub struct Network {
     spec: ModelSpec,
     entries: Vec<Entry>,
     /// One for every entry, in the same order.
     vars: Vec<Var>,
+    device: Device,
     body: Body,
 }
 
-#[derive(Debug, Clone)]
-enum Body {
-    Mlp(Mlp),
-    ResNet(ResNet),
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = f.debug_struct("Network").field("spec", &self.spec).finish();
+        shown
+    }
 }
 
 impl Network {
     /// A network on `device` with a copy of `params`.
     pub fn new(params: &Params, device: &Device) -> Result<Self> {
-        let mut vars = Vec::with_capacity(params.entries().len());
-        for (_, tensor) in params.to_tensors(device)? {
-            vars.push(Var::from_tensor(&tensor).during("making a variable")?);
+        Self::with(params, device, |vb| {
+            Ok(match params.spec() {
+                ModelSpec::Mlp(mlp) => Arc::new(Mlp::new(mlp, &vb).during(BUILDING)?),
+                ModelSpec::ResNet(net) => Arc::new(ResNet::new(net, &vb).during(BUILDING)?),
+                ModelSpec::Module(_) => {
+                    return Err(Error::OwnNetwork {
+                        what: "a network without a module",
+                        hint: "give the module that it was built from",
+                    });
+                }
+            })
+        })
+    }
+
+    /// The network that a module builds, on `device` with a copy of `params`.
+    pub fn of(module: &Module, params: &Params, device: &Device) -> Result<Self> {
+        Self::with(params, device, |vb| module.build(vb).during(BUILDING))
+    }
+
+    fn with(
+        params: &Params,
+        device: &Device,
+        build: impl FnOnce(VarBuilder<'static>) -> Result<Body>,
+    ) -> Result<Self> {
+        let (mut vars, mut named) = (Vec::new(), BTreeMap::new());
+        for (entry, tensor) in params.to_tensors(device)? {
+            let var = Var::from_tensor(&tensor).during("making a variable")?;
+            vars.push(var.clone());
+            named.insert(entry.name.clone(), var);
         }
-        let mut take = Taker { vars: vars.iter() };
-        let spec = params.spec().clone();
-        let body = match &spec {
-            ModelSpec::Mlp(mlp) => Body::Mlp(Mlp {
-                hidden: mlp
-                    .hidden
-                    .iter()
-                    .map(|_| Ok((take.linear()?, take.norm()?)))
-                    .collect::<Result<_>>()?,
-                head: take.linear()?,
-            }),
-            ModelSpec::ResNet(net) => Body::ResNet(ResNet {
-                stem: take.conv(1)?,
-                blocks: net
-                    .blocks()
-                    .iter()
-                    .map(|block| {
-                        Ok(Block {
-                            first: take.conv(block.stride)?,
-                            second: take.conv(1)?,
-                        })
-                    })
-                    .collect::<Result<_>>()?,
-                head: take.linear()?,
-            }),
-        };
+        let backend = Box::new(Named(named));
+        let body = build(VarBuilder::from_backend(
+            backend,
+            DType::F32,
+            device.clone(),
+        ))?;
         Ok(Self {
-            spec,
+            spec: params.spec().clone(),
             entries: params.entries().to_vec(),
             vars,
+            device: device.clone(),
             body,
         })
+    }
+
+    /// The architecture.
+    pub fn spec(&self) -> &ModelSpec {
+        &self.spec
+    }
+
+    /// Where its variables are.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// Scores `[n, outputs]` of a batch: rows `[n, inputs]`, which for an image model are images
     /// in the order channel, row, column (`[n, channels, height, width]` will do as well).
     ///
-    /// In [`Mode::Train`] the running statistics of batch normalisation move.
-    pub fn forward(&mut self, batch: &Tensor, mode: Mode) -> Result<Tensor> {
+    /// In [`Mode::Train`] the running statistics of batch normalisation move. Nothing is read back from the device.
+    pub fn forward(&self, batch: &Tensor, mode: Mode) -> Result<Tensor> {
         let n_rows = batch.dim(0).during("reading the batch's shape")?;
         let needed = n_rows * self.spec.inputs();
         if batch.elem_count() != needed || n_rows == 0 {
@@ -84,102 +111,135 @@ impl Network {
                 needed,
             });
         }
-        match (&self.body, &self.spec) {
-            (Body::Mlp(mlp), _) => batch
-                .reshape((n_rows, self.spec.inputs()))
-                .and_then(|rows| mlp.forward(&rows, mode)),
-            (Body::ResNet(net), ModelSpec::ResNet(spec)) => batch
-                .reshape((n_rows, spec.channels, spec.height, spec.width))
-                .and_then(|images| net.forward(&images, mode)),
-            (Body::ResNet(_), ModelSpec::Mlp(_)) => {
-                return Err(Error::OtherModel { what: "network" });
-            }
+        let scores = batch
+            .reshape(self.spec.batch_dims(n_rows))
+            .and_then(|batch| self.body.forward_t(&batch, mode == Mode::Train))
+            .during("the forward pass")?;
+        let needed = [n_rows, self.spec.outputs()];
+        if scores.dims() != needed {
+            return Err(Error::Scores {
+                found: scores.dims().to_vec(),
+                needed: needed.to_vec(),
+            });
         }
-        .during("the forward pass")
+        Ok(scores)
     }
 
     /// The trainable variables, in order.
     pub fn trainable(&self) -> impl Iterator<Item = (&Entry, &Var)> {
+        self.of_kind(Kind::Trainable)
+    }
+
+    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&Entry, &Var)> {
         self.entries
             .iter()
             .zip(&self.vars)
-            .filter(|(entry, _)| entry.role.is_trainable())
+            .filter(move |(entry, _)| entry.role.is_trainable() == (kind == Kind::Trainable))
     }
 
-    /// The gradient of every trainable value in one block, as [`Params::trainable`] is ordered.
+    /// The gradient of every trainable value in one block on the device, as [`Params::trainable`] is ordered.
     /// A variable the loss does not depend on has gradient zero.
-    pub fn gradient(&self, grads: &GradStore) -> Result<Vec<f32>> {
-        let mut block = Vec::new();
-        for (entry, var) in self.trainable() {
-            match grads.get(var) {
-                Some(grad) => block.extend(
-                    grad.flatten_all()
-                        .and_then(|grad| grad.to_vec1::<f32>())
-                        .during("reading a gradient")?,
-                ),
-                None => block.resize(block.len() + entry.n_values(), 0.0),
-            }
-        }
-        Ok(block)
+    pub fn gradient_block(&self, grads: &GradStore) -> Result<Tensor> {
+        let parts = self.trainable().map(|(_, var)| match grads.get(var) {
+            Some(grad) => grad.flatten_all(),
+            None => var.zeros_like()?.flatten_all(),
+        });
+        parts
+            .collect::<candle_core::Result<Vec<Tensor>>>()
+            .and_then(|parts| Tensor::cat(&parts, 0))
+            .during("joining the gradients")
     }
 
-    /// A copy of the parameters as they stand.
+    /// [`gradient_block`](Self::gradient_block), read back.
+    pub fn gradient(&self, grads: &GradStore) -> Result<Vec<f32>> {
+        self.gradient_block(grads)?
+            .to_vec1()
+            .during("reading the gradient")
+    }
+
+    /// A copy of all trainable values in one block on the device.
+    pub fn trainable_block(&self) -> Result<Tensor> {
+        self.block(Kind::Trainable)
+    }
+
+    /// A copy of all buffers in one block on the device.
+    pub fn buffer_block(&self) -> Result<Tensor> {
+        self.block(Kind::Buffer)
+    }
+
+    fn block(&self, kind: Kind) -> Result<Tensor> {
+        let parts = self.of_kind(kind).map(|(_, var)| {
+            // A variable of one part would be handed on as it is, and move with the network.
+            var.as_detached_tensor().flatten_all()?.copy()
+        });
+        let parts = parts.collect::<candle_core::Result<Vec<Tensor>>>();
+        parts
+            .and_then(|parts| match parts.as_slice() {
+                [] => Tensor::zeros(0, DType::F32, &self.device),
+                parts => Tensor::cat(parts, 0),
+            })
+            .during("joining the variables")
+    }
+
+    /// Takes the trainable values of a block on the device.
+    pub fn set_trainable_block(&self, block: &Tensor) -> Result<()> {
+        self.set_block(Kind::Trainable, block)
+    }
+
+    /// Takes the buffers of a block on the device.
+    pub fn set_buffer_block(&self, block: &Tensor) -> Result<()> {
+        self.set_block(Kind::Buffer, block)
+    }
+
+    fn set_block(&self, kind: Kind, block: &Tensor) -> Result<()> {
+        for (entry, var) in self.of_kind(kind) {
+            block
+                .narrow(0, entry.offset, entry.n_values())
+                .and_then(|part| var.set(&part.reshape(entry.shape.as_slice())?))
+                .during("setting a variable")?;
+        }
+        Ok(())
+    }
+
+    /// A copy of the parameters as they stand, read back from the device.
     pub fn to_params(&self) -> Result<Params> {
-        let named = self.entries.iter().zip(&self.vars);
-        Params::from_tensors(
-            &self.spec,
-            named.map(|(e, var)| (e.name.as_str(), var.as_tensor())),
-        )
+        self.params_of(&self.trainable_block()?, &self.buffer_block()?)
+    }
+
+    /// Parameters of the network from two blocks, read back from the device.
+    pub fn params_of(&self, trainable: &Tensor, buffers: &Tensor) -> Result<Params> {
+        let read = |block: &Tensor| block.to_vec1::<f32>().during("reading the variables");
+        Params::from_blocks(&self.spec, read(trainable)?, read(buffers)?)
     }
 
     /// Takes the values of `params`, as after a step of an optimiser.
-    pub fn set_params(&mut self, params: &Params) -> Result<()> {
+    pub fn set_params(&self, params: &Params) -> Result<()> {
         if *params.spec() != self.spec {
             return Err(Error::OtherModel { what: "network" });
         }
-        for (var, (entry, values)) in self.vars.iter().zip(params.iter()) {
-            Tensor::from_slice(values, entry.shape.as_slice(), var.device())
-                .and_then(|tensor| var.set(&tensor))
-                .during("setting a variable")?;
+        for (values, kind) in [
+            (params.trainable(), Kind::Trainable),
+            (params.buffers(), Kind::Buffer),
+        ] {
+            let block = Tensor::from_slice(values, values.len(), &self.device);
+            self.set_block(kind, &block.during("setting the variables")?)?;
         }
         Ok(())
     }
 }
 
-/// Hands out variables in the order of the entries.
-struct Taker<'a> {
-    vars: std::slice::Iter<'a, Var>,
+impl ModuleT for Network {
+    fn forward_t(&self, batch: &Tensor, train: bool) -> candle_core::Result<Tensor> {
+        let mode = if train { Mode::Train } else { Mode::Eval };
+        self.forward(batch, mode).map_err(candle_core::Error::wrap)
+    }
 }
 
-impl Taker<'_> {
-    fn next(&mut self) -> Result<Var> {
-        self.vars
-            .next()
-            .cloned()
-            .ok_or(Error::OtherModel { what: "network" })
-    }
+const BUILDING: &str = "building the network";
 
-    fn linear(&mut self) -> Result<Linear> {
-        Ok(Linear {
-            weight: self.next()?,
-            bias: self.next()?,
-        })
-    }
-
-    fn norm(&mut self) -> Result<BatchNorm> {
-        Ok(BatchNorm {
-            scale: self.next()?,
-            shift: self.next()?,
-            running_mean: self.next()?,
-            running_var: self.next()?,
-        })
-    }
-
-    fn conv(&mut self, stride: usize) -> Result<ConvNorm> {
-        Ok(ConvNorm {
-            weight: self.next()?,
-            norm: self.norm()?,
-            stride,
-        })
-    }
+/// What the optimiser moves, and what it does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Trainable,
+    Buffer,
 }

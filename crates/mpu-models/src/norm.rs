@@ -1,8 +1,7 @@
 //! Batch normalisation with PyTorch's semantics, in plain tensor operations.
 
-use candle_core::{Result, Tensor, Var};
-
-use crate::spec::Mode;
+use candle_core::{ModuleT, Result, Tensor, Var};
+use candle_nn::VarBuilder;
 
 /// Added to the variance before its root is taken.
 pub(crate) const EPS: f64 = 1e-5;
@@ -23,35 +22,47 @@ pub(crate) const MOMENTUM: f64 = 0.1;
 /// **One value per channel.** A batch of one row (for images: of one pixel) has no variance, and
 /// PyTorch refuses it. Here such a batch is normalised with the running statistics also in
 /// training, and does not move them: an epoch whose last batch has one row goes through.
+///
+/// **Why not candle-nn's.** Its batch normalisation makes NaN of a batch of one row, and copies of transposed images.
 #[derive(Debug, Clone)]
 pub(crate) struct BatchNorm {
-    pub(crate) scale: Var,
-    pub(crate) shift: Var,
-    pub(crate) running_mean: Var,
-    pub(crate) running_var: Var,
+    scale: Tensor,
+    shift: Tensor,
+    running_mean: Var,
+    running_var: Var,
 }
 
-impl BatchNorm {
-    pub(crate) fn forward(&self, x: &Tensor, mode: Mode) -> Result<Tensor> {
+impl ModuleT for BatchNorm {
+    fn forward_t(&self, x: &Tensor, train: bool) -> Result<Tensor> {
         let count = x.elem_count() / x.dim(1)?;
-        let (centred, var) = match mode {
-            Mode::Train if count > 1 => {
-                let mean = channel_mean(x)?;
-                let centred = x.broadcast_sub(&mean)?;
-                let var = channel_mean(&centred.sqr()?)?;
-                self.update(&mean, &var, count)?;
-                (centred, var)
-            }
-            _ => {
-                let mean = Self::as_channels(&self.running_mean, x)?.detach();
-                let var = Self::as_channels(&self.running_var, x)?.detach();
-                (x.broadcast_sub(&mean)?, var)
-            }
+        let (centred, var) = if train && count > 1 {
+            let mean = channel_mean(x)?;
+            let centred = x.broadcast_sub(&mean)?;
+            let var = channel_mean(&centred.sqr()?)?;
+            self.update(&mean, &var, count)?;
+            (centred, var)
+        } else {
+            let mean = Self::as_channels(&self.running_mean, x)?.detach();
+            let var = Self::as_channels(&self.running_var, x)?.detach();
+            (x.broadcast_sub(&mean)?, var)
         };
         let normal = centred.broadcast_div(&(var + EPS)?.sqrt()?)?;
         normal
             .broadcast_mul(&Self::as_channels(&self.scale, x)?)?
             .broadcast_add(&Self::as_channels(&self.shift, x)?)
+    }
+}
+
+impl BatchNorm {
+    pub(crate) fn new(width: usize, vb: &VarBuilder<'_>) -> Result<Self> {
+        // Of a tensor that is a variable, this is that variable, not a copy.
+        let variable = |name| Var::from_tensor(&vb.get(width, name)?);
+        Ok(Self {
+            scale: vb.get(width, "weight")?,
+            shift: vb.get(width, "bias")?,
+            running_mean: variable("running_mean")?,
+            running_var: variable("running_var")?,
+        })
     }
 
     fn update(&self, mean: &Tensor, var: &Tensor, count: usize) -> Result<()> {
@@ -68,10 +79,10 @@ impl BatchNorm {
     }
 
     /// `[c]` as `[1, c]` or `[1, c, 1, 1]`, to fit `x`.
-    fn as_channels(values: &Var, x: &Tensor) -> Result<Tensor> {
+    fn as_channels(values: &Tensor, x: &Tensor) -> Result<Tensor> {
         let mut shape = vec![1; x.rank()];
         shape[1] = values.elem_count();
-        values.as_tensor().reshape(shape)
+        values.reshape(shape)
     }
 }
 
@@ -101,8 +112,8 @@ mod tests {
             Var::from_tensor(&tensor).unwrap()
         };
         BatchNorm {
-            scale: var(2.0),
-            shift: var(1.0),
+            scale: var(2.0).into_inner(),
+            shift: var(1.0).into_inner(),
             running_mean: var(0.0),
             running_var: var(1.0),
         }
@@ -112,7 +123,7 @@ mod tests {
     fn a_batch_is_normalised_and_remembered() {
         let norm = norm(1);
         let x = Tensor::new(&[[1f32], [2.0], [6.0]], &Device::Cpu).unwrap();
-        let y = norm.forward(&x, Mode::Train).unwrap();
+        let y = norm.forward_t(&x, true).unwrap();
         // Mean 3, biased variance 14/3, unbiased 7.
         let inverse = 1.0 / (14f64 / 3.0 + EPS).sqrt();
         let y = y.flatten_all().unwrap().to_vec1::<f32>().unwrap();
@@ -124,7 +135,7 @@ mod tests {
         assert!((mean - 0.3).abs() < 1e-6, "0.9 * 0 + 0.1 * 3, not {mean}");
         assert!((var - 1.6).abs() < 1e-6, "0.9 * 1 + 0.1 * 7, not {var}");
         // Evaluation uses what was remembered and leaves it.
-        let y = norm.forward(&x, Mode::Eval).unwrap().flatten_all().unwrap();
+        let y = norm.forward_t(&x, false).unwrap().flatten_all().unwrap();
         let first = y.to_vec1::<f32>().unwrap()[0];
         assert!((first - (2.0 * (1.0 - 0.3) / 1.6f32.sqrt() + 1.0)).abs() < 1e-4);
         assert_eq!(norm.running_mean.to_vec1::<f32>().unwrap()[0], mean);
@@ -134,16 +145,8 @@ mod tests {
     fn one_row_takes_the_running_statistics_and_leaves_them() {
         let norm = norm(2);
         let x = Tensor::new(&[[1f32, -3.0]], &Device::Cpu).unwrap();
-        let train = norm
-            .forward(&x, Mode::Train)
-            .unwrap()
-            .to_vec2::<f32>()
-            .unwrap();
-        let eval = norm
-            .forward(&x, Mode::Eval)
-            .unwrap()
-            .to_vec2::<f32>()
-            .unwrap();
+        let train = norm.forward_t(&x, true).unwrap().to_vec2::<f32>().unwrap();
+        let eval = norm.forward_t(&x, false).unwrap().to_vec2::<f32>().unwrap();
         assert_eq!(train, eval);
         assert_eq!(norm.running_var.to_vec1::<f32>().unwrap(), [1.0, 1.0]);
         assert_eq!(norm.running_mean.to_vec1::<f32>().unwrap(), [0.0, 0.0]);
@@ -153,7 +156,7 @@ mod tests {
     fn one_image_of_many_pixels_has_a_variance() {
         let norm = norm(1);
         let x = Tensor::new(&[[[[1f32, 3.0]]]], &Device::Cpu).unwrap();
-        norm.forward(&x, Mode::Train).unwrap();
+        norm.forward_t(&x, true).unwrap();
         let var = norm.running_var.to_vec1::<f32>().unwrap()[0];
         assert!((var - (0.9 + 0.1 * 2.0)).abs() < 1e-6, "{var}");
     }

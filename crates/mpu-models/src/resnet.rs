@@ -1,46 +1,85 @@
-//! The residual network in plain tensor operations.
+//! The residual network in candle's layers.
 
-use candle_core::{Result, Tensor, Var};
+use candle_core::{Module as _, ModuleT, Result, Tensor};
+use candle_nn::{Conv2d, Conv2dConfig, Linear, VarBuilder, conv2d_no_bias, linear};
 
-use crate::mlp::Linear;
 use crate::norm::{BatchNorm, relu};
-use crate::spec::Mode;
+use crate::spec::{BlockShape, PLANES, ResNetSpec};
 
 /// A 3×3 convolution with padding 1 and no bias, then batch normalisation.
 #[derive(Debug, Clone)]
-pub(crate) struct ConvNorm {
-    pub(crate) weight: Var,
-    pub(crate) norm: BatchNorm,
-    pub(crate) stride: usize,
+struct ConvNorm {
+    conv: Conv2d,
+    norm: BatchNorm,
 }
 
 impl ConvNorm {
-    fn forward(&self, x: &Tensor, mode: Mode) -> Result<Tensor> {
+    /// The layers `conv{name}` and `bn{name}`.
+    fn new(
+        (inputs, planes): (usize, usize),
+        stride: usize,
+        name: usize,
+        vb: &VarBuilder<'_>,
+    ) -> Result<Self> {
+        let config = config(stride);
+        Ok(Self {
+            conv: conv2d_no_bias(inputs, planes, 3, config, vb.pp(format!("conv{name}")))?,
+            norm: BatchNorm::new(planes, &vb.pp(format!("bn{name}")))?,
+        })
+    }
+
+    fn stride(&self) -> usize {
+        self.conv.config().stride
+    }
+}
+
+impl ModuleT for ConvNorm {
+    fn forward_t(&self, x: &Tensor, train: bool) -> Result<Tensor> {
         let (_, _, height, width) = x.dims4()?;
-        let weight = self.weight.as_tensor();
-        let conv = if self.stride == 1 || height % 2 == width % 2 {
-            x.conv2d(weight, 1, self.stride, 1, 1)?
+        let stride = self.stride();
+        let conv = if stride == 1 || height % 2 == width % 2 {
+            self.conv.forward(x)?
         } else {
             // Candle's gradient of a strided convolution takes the width for as odd or even as
             // the height.
-            subsample(&x.conv2d(weight, 1, 1, 1, 1)?, self.stride)?
+            let whole = Conv2d::new(self.conv.weight().clone(), None, config(1));
+            subsample(&whole.forward(x)?, stride)?
         };
-        self.norm.forward(&conv, mode)
+        self.norm.forward_t(&conv, train)
+    }
+}
+
+fn config(stride: usize) -> Conv2dConfig {
+    Conv2dConfig {
+        padding: 1,
+        stride,
+        ..Conv2dConfig::default()
     }
 }
 
 /// Two convolutions beside a shortcut.
 #[derive(Debug, Clone)]
-pub(crate) struct Block {
-    pub(crate) first: ConvNorm,
-    pub(crate) second: ConvNorm,
+struct Block {
+    first: ConvNorm,
+    second: ConvNorm,
 }
 
 impl Block {
-    fn forward(&self, x: &Tensor, mode: Mode) -> Result<Tensor> {
-        let inner = relu(&self.first.forward(x, mode)?)?;
-        let outer = self.second.forward(&inner, mode)?;
-        let short = shortcut(x, self.first.stride, outer.dim(1)?)?;
+    fn new(shape: &BlockShape, vb: &VarBuilder<'_>) -> Result<Self> {
+        let vb = vb.pp(format!("layer{}", shape.stage + 1)).pp(shape.index);
+        let planes = shape.planes;
+        Ok(Self {
+            first: ConvNorm::new((shape.inputs, planes), shape.stride, 1, &vb)?,
+            second: ConvNorm::new((planes, planes), 1, 2, &vb)?,
+        })
+    }
+}
+
+impl ModuleT for Block {
+    fn forward_t(&self, x: &Tensor, train: bool) -> Result<Tensor> {
+        let inner = relu(&self.first.forward_t(x, train)?)?;
+        let outer = self.second.forward_t(&inner, train)?;
+        let short = shortcut(x, self.first.stride(), outer.dim(1)?)?;
         relu(&(outer + short)?)
     }
 }
@@ -65,17 +104,31 @@ fn subsample(x: &Tensor, stride: usize) -> Result<Tensor> {
 /// A first convolution, the blocks, global average pooling and a linear layer.
 #[derive(Debug, Clone)]
 pub(crate) struct ResNet {
-    pub(crate) stem: ConvNorm,
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) head: Linear,
+    stem: ConvNorm,
+    blocks: Vec<Block>,
+    head: Linear,
 }
 
 impl ResNet {
+    pub(crate) fn new(spec: &ResNetSpec, vb: &VarBuilder<'_>) -> Result<Self> {
+        let blocks = spec.blocks();
+        Ok(Self {
+            stem: ConvNorm::new((spec.channels, PLANES[0]), 1, 1, vb)?,
+            blocks: blocks
+                .iter()
+                .map(|shape| Block::new(shape, vb))
+                .collect::<Result<_>>()?,
+            head: linear(PLANES[2], spec.outputs, vb.pp("linear"))?,
+        })
+    }
+}
+
+impl ModuleT for ResNet {
     /// Scores `[n, outputs]` of images `[n, channels, height, width]`.
-    pub(crate) fn forward(&self, x: &Tensor, mode: Mode) -> Result<Tensor> {
-        let mut x = relu(&self.stem.forward(x, mode)?)?;
+    fn forward_t(&self, x: &Tensor, train: bool) -> Result<Tensor> {
+        let mut x = relu(&self.stem.forward_t(x, train)?)?;
         for block in &self.blocks {
-            x = block.forward(&x, mode)?;
+            x = block.forward_t(&x, train)?;
         }
         self.head.forward(&x.mean((2, 3))?)
     }

@@ -1,5 +1,6 @@
 //! Which network: the architectures and what each needs to be built.
 
+use mpu_data::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, setting};
@@ -48,7 +49,19 @@ pub struct ResNetSpec {
     pub outputs: usize,
 }
 
-/// The architecture of a network, all that is needed to build it but its weights.
+/// A network that somebody wrote for candle, as it was found when it was [built](crate::Module): enough to store its
+/// parameters and to know it again, but not to build it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ModuleSpec {
+    /// The shape of a row.
+    pub shape: Shape,
+    /// Scores per row: the number of classes.
+    pub outputs: usize,
+    /// Names and shapes of its variables, in the order in which it asked for them.
+    pub variables: Vec<(String, Vec<usize>)>,
+}
+
+/// The architecture of a network: of ours all that is needed to build it but its weights.
 ///
 /// An image model takes rows in the order channel, row, column.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +72,8 @@ pub enum ModelSpec {
     /// A residual network.
     #[serde(rename = "resnet")]
     ResNet(ResNetSpec),
+    /// A network of the user's own.
+    Module(ModuleSpec),
 }
 
 /// Planes of the three stages of a residual network.
@@ -93,6 +108,29 @@ impl ModelSpec {
                 .channels
                 .saturating_mul(net.height)
                 .saturating_mul(net.width),
+            Self::Module(module) => module.shape.len(),
+        }
+    }
+
+    /// The shape of a batch of so many rows, as the network takes it.
+    pub(crate) fn batch_dims(&self, n_rows: usize) -> Vec<usize> {
+        match self {
+            Self::Module(ModuleSpec {
+                shape:
+                    Shape::Image {
+                        channels,
+                        height,
+                        width,
+                    },
+                ..
+            })
+            | Self::ResNet(ResNetSpec {
+                channels,
+                height,
+                width,
+                ..
+            }) => vec![n_rows, *channels, *height, *width],
+            _ => vec![n_rows, self.inputs()],
         }
     }
 
@@ -101,6 +139,7 @@ impl ModelSpec {
         match self {
             Self::Mlp(mlp) => mlp.outputs,
             Self::ResNet(net) => net.outputs,
+            Self::Module(module) => module.outputs,
         }
     }
 
@@ -115,6 +154,10 @@ impl ModelSpec {
         };
         at_least_one("outputs", self.outputs())?;
         match self {
+            Self::Module(module) => {
+                at_least_one("inputs", module.shape.len())?;
+                at_least_one("variables", module.variables.len())
+            }
             Self::Mlp(mlp) => {
                 at_least_one("inputs", mlp.inputs)?;
                 mlp.hidden

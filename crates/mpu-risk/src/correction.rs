@@ -1,5 +1,7 @@
 //! Corrections `g` of an estimate that may turn negative, and where they are placed.
 
+use candle_core::Tensor;
+
 /// The map `g` applied to an estimated risk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Correction {
@@ -37,6 +39,17 @@ impl Correction {
             Self::Abs | Self::Nn => 0.0,
         }
     }
+
+    /// `g` of every element, with its slope: each of the three is `x · g'(x)`. Nothing is read back.
+    pub(crate) fn tensor(self, x: &Tensor) -> candle_core::Result<Tensor> {
+        let (at, dtype) = (x.detach(), x.dtype());
+        let above = || at.gt(0.0)?.to_dtype(dtype);
+        match self {
+            Self::Ure => Ok(x.clone()),
+            Self::Nn => x * above()?,
+            Self::Abs => x * (above()? - at.lt(0.0)?.to_dtype(dtype)?)?,
+        }
+    }
 }
 
 /// Where a correction is placed in the risk.
@@ -66,6 +79,20 @@ impl Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tensors_agree_with_numbers() {
+        let values = [-1.5f64, 0.0, 2.0];
+        let x = candle_core::Var::new(&values, &candle_core::Device::Cpu).unwrap();
+        for correction in Correction::ALL {
+            let y = correction.tensor(&x).unwrap();
+            let applied = values.map(|x| correction.apply(x));
+            assert_eq!(y.to_vec1::<f64>().unwrap(), applied, "{correction}");
+            let gradients = y.sum_all().unwrap().backward().unwrap();
+            let slopes = gradients.get(&x).unwrap().to_vec1::<f64>().unwrap();
+            assert_eq!(slopes, values.map(|x| correction.slope(x)), "{correction}");
+        }
+    }
 
     #[test]
     fn corrections_by_hand() {

@@ -8,10 +8,11 @@ use crate::correction::{Correction, Placement};
 use crate::cross_entropy as entropy;
 use crate::error::{Error, Result};
 use crate::estimators;
+use crate::group_tensors::GroupTensors;
 use crate::groups::{Groups, mean};
 use crate::likelihood::CaseControl;
 use crate::objective::Objective;
-use crate::terms::{Combination, RiskTerms, Sensitivity};
+use crate::terms::{Combination, RiskTerms, Sensitivity, Weights};
 
 /// An estimated risk on tensors: something to call `backward` on, and its parts.
 #[derive(Debug, Clone)]
@@ -148,45 +149,102 @@ impl Estimator {
 
     /// The risk of an `(n, k)` tensor of scores, on its device, with gradient.
     ///
-    /// Memory is `O(n·k)`. The per-row losses (`n` numbers) are read back once, to combine the
-    /// group means in `f64`.
+    /// Memory is `O(n·k)`. The scores are read back once, to check them and for the parts of the risk in `f64`;
+    /// [`device_risk`](Self::device_risk) reads nothing.
     pub fn risk(&self, scores: &Tensor, groups: &Groups) -> Result<Risk> {
-        let logits = Logits::new(scores)?;
-        self.check(groups)?;
-        groups.check_scores(logits.n_rows(), logits.n_classes())?;
-        let labeled = select(scores, groups.labeled_rows())?;
-        let pool = select(scores, groups.pool_rows())?;
-
-        let own = match &labeled {
-            Some(logits) => Some(self.own_losses(logits, groups)?),
-            None => None,
-        };
-        let as_negative = match &labeled {
-            Some(logits) if self.uses_labeled_as_negative() => Some(self.as_negative(logits)?),
-            _ => None,
-        };
-        let unlabeled = match &pool {
-            Some(logits) => Some(self.pool_losses(logits, groups)?),
-            None => None,
-        };
-        let (terms, slopes) = self.combine(
-            groups,
-            &read(own.as_ref())?,
-            &read(as_negative.as_ref())?,
-            &read(unlabeled.as_ref())?,
-        );
-        let weights = self.row_weights(groups, &slopes);
-        let parts = [
-            (own, weights.own),
-            (as_negative, weights.as_negative),
-            (unlabeled, weights.pool),
-        ];
-        let objective =
-            objective(scores, terms.corrected, parts).map_err(|source| Error::Tensor {
-                operation: "the risk",
-                source,
-            })?;
+        Logits::new(scores)?;
+        let on_device = GroupTensors::new(groups, scores.dtype(), scores.device())?;
+        let objective = self.device_risk(scores, &on_device)?;
+        let scores = scores.detach().to_dtype(DType::F64);
+        let scores = scores.and_then(|scores| scores.flatten_all()?.to_vec1::<f64>());
+        let scores = scores.map_err(during("reading the scores"))?;
+        let terms = self.plain(&scores, groups)?.terms;
         Ok(Risk { objective, terms })
+    }
+
+    /// The risk of an `(n, k)` tensor of scores as a scalar tensor with gradient, in the precision of the scores.
+    /// Nothing is read back from the device: neither losses nor what a correction does.
+    ///
+    /// A group's mean is the sum over its rows by a product with their one-hot code, weighted on the host.
+    pub fn device_risk(&self, scores: &Tensor, groups: &GroupTensors) -> Result<Tensor> {
+        let logits = Logits::unread(scores)?;
+        let sample = groups.sample();
+        self.check(sample)?;
+        sample.check_scores(logits.n_rows(), logits.n_classes())?;
+        let combination = self.combination(sample);
+        let weights = combination.weights(sample);
+        let (own, negative) = self.row_losses(&logits, groups, &weights)?;
+        let combined = || {
+            let hot = groups.one_hot(scores.dtype())?;
+            let sums = |losses: &Tensor| losses.unsqueeze(0)?.matmul(&hot)?.squeeze(0);
+            let weighted = |sums: Tensor, weights: &[f64]| {
+                let weights = Tensor::new(weights, scores.device())?;
+                (sums * weights.to_dtype(scores.dtype())?)?.sum_all()
+            };
+            let mut inner = match &own {
+                Some(own) => {
+                    let corrected = combination.labeled_correction.tensor(&sums(own)?)?;
+                    weighted(corrected, &weights.labeled)?
+                }
+                None => Tensor::zeros((), scores.dtype(), scores.device())?,
+            };
+            if let Some(negative) = &negative {
+                let part = (weighted(sums(negative)?, &weights.negative)? - weights.offset)?;
+                inner = (inner + combination.negative_correction.tensor(&part)?)?;
+            }
+            combination.outer_correction.tensor(&inner)
+        };
+        combined().map_err(during("the risk"))
+    }
+
+    /// The loss of every row as one of its own class, and as a negative one (or what stands for it), where it counts.
+    fn row_losses(
+        &self,
+        logits: &Logits,
+        groups: &GroupTensors,
+        weights: &Weights,
+    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let (scores, columns) = (logits.tensor(), groups.columns());
+        let (labeled_loss, negative_loss) = (self.labeled_loss(), self.negative_loss());
+        let counts = |weights: &[f64]| weights.iter().any(|weight| *weight != 0.0);
+        let sampled = || CaseControl::new(&self.priors, groups.sample());
+        // A row of the pool has the negative column for its own: one loss may serve both.
+        let one_for_both = labeled_loss == negative_loss
+            && !self.uses_labeled_as_negative()
+            && !self.objective.scores_are_log_probabilities();
+        let own = if counts(&weights.labeled) || one_for_both {
+            let failed = during("the losses of labelled rows");
+            Some(match self.objective {
+                Objective::MpuMl => sampled().labeled_tensor(scores, columns).map_err(failed)?,
+                Objective::Supervised | Objective::SoftTargets => {
+                    entropy::cross_entropy_tensor(scores, columns).map_err(failed)?
+                }
+                _ => labeled_loss.tensor_at(&self.loss, logits, columns)?,
+            })
+        } else {
+            None
+        };
+        if !counts(&weights.negative) {
+            return Ok((own, None));
+        }
+        let failed = during("the losses of the pool");
+        let negative = match self.objective {
+            Objective::MpuMl => sampled().unlabeled_tensor(scores).map_err(failed)?,
+            Objective::SoftTargets => groups
+                .weighted_targets(self.labeled_share)
+                .and_then(|targets| entropy::soft_cross_entropy_tensor(scores, &targets))
+                .map_err(failed)?,
+            _ => match &own {
+                Some(own) if one_for_both => own.clone(),
+                _ => {
+                    let k = logits.n_classes() as f64;
+                    let columns = columns.zeros_like().and_then(|c| c.affine(1.0, k - 1.0));
+                    let columns = columns.map_err(failed)?;
+                    negative_loss.tensor_at(&self.loss, logits, &columns)?
+                }
+            },
+        };
+        Ok((own, Some(negative)))
     }
 
     /// The risk of row-major scores (`n·k` numbers) in plain `f64`, with its gradient.
@@ -379,53 +437,6 @@ impl Estimator {
         }
         Ok(self.labeled_loss().value(&self.loss, scores, class)?)
     }
-
-    fn own_losses(&self, logits: &Logits, groups: &Groups) -> Result<Tensor> {
-        let (scores, classes) = (logits.tensor(), groups.labeled_classes());
-        let failed = |source| Error::Tensor {
-            operation: "the losses of labelled rows",
-            source,
-        };
-        match self.objective {
-            Objective::MpuMl => CaseControl::new(&self.priors, groups)
-                .labeled_tensor(scores, classes)
-                .map_err(failed),
-            Objective::Supervised | Objective::SoftTargets => {
-                let indices: Vec<u32> = classes.iter().map(|&class| class as u32).collect();
-                Tensor::new(indices, scores.device())
-                    .and_then(|indices| entropy::cross_entropy_tensor(scores, &indices))
-                    .map_err(failed)
-            }
-            _ => Ok(self.labeled_loss().tensor(&self.loss, logits, classes)?),
-        }
-    }
-
-    fn pool_losses(&self, logits: &Logits, groups: &Groups) -> Result<Tensor> {
-        let scores = logits.tensor();
-        let failed = |source| Error::Tensor {
-            operation: "the losses of the pool",
-            source,
-        };
-        match self.objective {
-            Objective::MpuMl => CaseControl::new(&self.priors, groups)
-                .unlabeled_tensor(scores)
-                .map_err(failed),
-            Objective::SoftTargets => {
-                let (targets, k) = (groups.targets(), logits.n_classes());
-                let targets = estimators::weighted_targets(targets, k, self.labeled_share);
-                Tensor::from_vec(targets, scores.dims(), scores.device())
-                    .and_then(|targets| targets.to_dtype(scores.dtype()))
-                    .and_then(|targets| entropy::soft_cross_entropy_tensor(scores, &targets))
-                    .map_err(failed)
-            }
-            _ => self.as_negative(logits),
-        }
-    }
-
-    fn as_negative(&self, logits: &Logits) -> Result<Tensor> {
-        let classes = vec![logits.n_classes() - 1; logits.n_rows()];
-        Ok(self.negative_loss().tensor(&self.loss, logits, &classes)?)
-    }
 }
 
 struct RowWeights {
@@ -434,48 +445,7 @@ struct RowWeights {
     pool: Vec<f64>,
 }
 
-/// A scalar of the given value whose slope with respect to each row's loss is that row's weight.
-fn objective<const N: usize>(
-    scores: &Tensor,
-    value: f64,
-    parts: [(Option<Tensor>, Vec<f64>); N],
-) -> candle_core::Result<Tensor> {
-    let mut total = Tensor::full(value, (), scores.device())?.to_dtype(scores.dtype())?;
-    for (losses, weights) in parts {
-        let Some(losses) = losses else { continue };
-        let weights = Tensor::new(weights, scores.device())?.to_dtype(scores.dtype())?;
-        let displacement = (&losses - losses.detach())?;
-        total = (total + (displacement * weights)?.sum_all()?)?;
-    }
-    Ok(total)
-}
-
-/// Per-row losses in `f64`; empty if there are none.
-fn read(losses: Option<&Tensor>) -> Result<Vec<f64>> {
-    let Some(losses) = losses else {
-        return Ok(Vec::new());
-    };
-    losses
-        .detach()
-        .to_dtype(DType::F64)
-        .and_then(|losses| losses.to_vec1())
-        .map_err(|source| Error::Tensor {
-            operation: "the per-row losses",
-            source,
-        })
-}
-
-/// The given rows of the scores; `None` if there are none.
-fn select(scores: &Tensor, rows: &[usize]) -> Result<Option<Logits>> {
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let indices: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
-    let selected = Tensor::new(indices, scores.device())
-        .and_then(|indices| scores.contiguous()?.index_select(&indices, 0))
-        .map_err(|source| Error::Tensor {
-            operation: "the rows of a group",
-            source,
-        })?;
-    Ok(Some(Logits::new(&selected)?))
+/// Names what was being computed.
+fn during(operation: &'static str) -> impl Fn(candle_core::Error) -> Error {
+    move |source| Error::Tensor { operation, source }
 }

@@ -161,6 +161,29 @@ impl Groups {
         &self.targets
     }
 
+    /// The own column of each row: its class, or the negative one for rows of the pool.
+    pub(crate) fn columns(&self) -> Vec<u32> {
+        let mut columns = vec![self.classes.get() as u32 - 1; self.n_rows];
+        for (&row, &class) in self.labeled_rows.iter().zip(&self.labeled_classes) {
+            columns[row] = class as u32;
+        }
+        columns
+    }
+
+    pub(crate) fn has_targets(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
+    /// The soft targets of every row, `k` to a row; zeros for labelled rows.
+    pub(crate) fn row_targets(&self) -> Vec<f64> {
+        let k = self.classes.get();
+        let mut all = vec![0.0; self.n_rows * k];
+        for (&row, targets) in self.pool_rows.iter().zip(self.targets.chunks(k)) {
+            all[row * k..(row + 1) * k].copy_from_slice(targets);
+        }
+        all
+    }
+
     /// The mean of a quantity over the labelled rows of each class; `None` where there is no row.
     pub(crate) fn labeled_means(&self, values: &[f64]) -> Vec<Option<f64>> {
         let mut sums = vec![0.0; self.n_labeled.len()];

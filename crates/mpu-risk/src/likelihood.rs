@@ -84,25 +84,20 @@ impl CaseControl {
         top + sum.ln()
     }
 
-    /// [`labeled`](Self::labeled) of every row, with gradient.
+    /// [`labeled`](Self::labeled) of every row, with gradient; `classes` has the type `u32`.
     pub(crate) fn labeled_tensor(
         &self,
         scores: &Tensor,
-        classes: &[usize],
+        classes: &Tensor,
     ) -> candle_core::Result<Tensor> {
-        let device = scores.device();
-        let indices: Vec<u32> = classes.iter().map(|&class| class as u32).collect();
-        let indices = Tensor::new(indices, device)?.unsqueeze(1)?;
-        let own = scores.gather(&indices, 1)?.squeeze(1)?;
-        let column = |value: &dyn Fn(f64) -> f64| -> candle_core::Result<Tensor> {
-            let values: Vec<f64> = classes
-                .iter()
-                .map(|&class| value(self.odds[class]))
-                .collect();
-            Tensor::new(values, device)?.to_dtype(scores.dtype())
+        let own = scores.gather(&classes.unsqueeze(1)?, 1)?.squeeze(1)?;
+        let of_class = |value: fn(f64) -> f64| -> candle_core::Result<Tensor> {
+            let values: Vec<f64> = self.odds.iter().copied().map(value).collect();
+            let values = Tensor::new(values, scores.device())?;
+            values.to_dtype(scores.dtype())?.index_select(classes, 0)
         };
-        let present = column(&|odds| f64::from(u8::from(odds > 0.0)))?;
-        let log_odds = column(&|odds| if odds > 0.0 { odds.ln() } else { 0.0 })?;
+        let present = of_class(|odds| f64::from(u8::from(odds > 0.0)))?;
+        let log_odds = of_class(|odds| if odds > 0.0 { odds.ln() } else { 0.0 })?;
         ((self.log_weighted_sum_tensor(scores)? - own)? - log_odds)? * present
     }
 

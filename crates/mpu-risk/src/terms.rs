@@ -1,6 +1,7 @@
 //! How partial risks are combined into one risk, and what is kept of them.
 
 use crate::correction::Correction;
+use crate::groups::Groups;
 
 /// Every part of an estimated risk, for logs, diagnostics and tests.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +46,18 @@ pub(crate) struct Combination {
     pub(crate) outer_correction: Correction,
 }
 
+/// What the sums of the losses of each column's rows are weighted by, means included; groups without rows have weight 0.
+/// The last column is the pool's, unless true classes are known.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Weights {
+    /// Of losses as the own class.
+    pub(crate) labeled: Vec<f64>,
+    /// Of losses as negative, inside the negative part.
+    pub(crate) negative: Vec<f64>,
+    /// What is subtracted from the negative part.
+    pub(crate) offset: f64,
+}
+
 /// `∂R/∂μ_i`, `∂R/∂ν_i` and `∂R/∂μ_u`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sensitivity {
@@ -54,6 +67,36 @@ pub(crate) struct Sensitivity {
 }
 
 impl Combination {
+    /// The combination by sums in place of means, for groups of these sizes. It is
+    /// [`evaluate`](Self::evaluate)'s, missing groups included: `g` may be taken of a sum because it is positively
+    /// homogeneous.
+    pub(crate) fn weights(&self, groups: &Groups) -> Weights {
+        let (k, n_pool) = (groups.classes().get(), groups.n_unlabeled());
+        let shares = |weights: &[f64], sign: f64| {
+            let member = |(&weight, &n): (&f64, &usize)| match n {
+                0 => 0.0,
+                n => sign * weight / n as f64,
+            };
+            let shares = weights.iter().zip(groups.n_labeled()).map(member);
+            let mut shares: Vec<f64> = shares.collect();
+            shares.resize(k, 0.0);
+            shares
+        };
+        let is_left_out = n_pool == 0 && self.negative_correction != Correction::Ure;
+        let mut negative = match is_left_out {
+            true => vec![0.0; k],
+            false => shares(&self.labeled_as_negative, -1.0),
+        };
+        if n_pool > 0 {
+            negative[k - 1] = self.pool / n_pool as f64;
+        }
+        Weights {
+            labeled: shares(&self.labeled, 1.0),
+            negative,
+            offset: if n_pool > 0 { self.offset } else { 0.0 },
+        }
+    }
+
     /// The risk and its slopes. A group without rows contributes nothing.
     ///
     /// Without the pool the negative part is only what the labelled rows subtract from it. Left

@@ -80,6 +80,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         },
         seed: Seed(1),
         device: DeviceChoice::Cpu,
+        engine: None,
+        module: None,
         threads: Threads::ONE,
     };
     let problem = Problem::new(priors.classes(), train)?;

@@ -66,12 +66,20 @@ impl Batches {
         self.ends.len()
     }
 
+    /// All rows in the order of training.
+    pub(crate) fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// The rows of a batch.
+    pub(crate) fn rows(&self, batch: usize) -> &[usize] {
+        let start = batch.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.order[start..self.ends[batch]]
+    }
+
     /// The batches, one after the other.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[usize]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts
-            .zip(&self.ends)
-            .map(|(start, &end)| &self.order[start..end])
+        (0..self.len()).map(|batch| self.rows(batch))
     }
 
     /// The most rows a batch may have.

@@ -157,6 +157,7 @@ impl CrossFit {
         let problem = Problem::new(classes, Sample { features, labels })?.with_oracle(groups)?;
         let run = Run {
             model: self.model.clone(),
+            module: None,
             method: Objective::Supervised.into(),
             loss: Loss::default(),
             placement: None,
@@ -165,6 +166,7 @@ impl CrossFit {
             settings: self.settings.clone(),
             seed: self.seed,
             device: self.device,
+            engine: None,
             threads: Threads::ONE,
         };
         // Its epochs are of no interest to a log: the fold is.

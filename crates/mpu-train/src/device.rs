@@ -13,30 +13,47 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum DeviceChoice {
-    /// The fused path on the CPU.
+    /// The CPU.
     #[default]
     Cpu,
-    /// The reference path on a CUDA device.
+    /// A CUDA device.
     Cuda(usize),
-    /// The reference path on a Metal device.
+    /// A Metal device.
     Metal,
     /// CUDA or Metal if built in and there, else the CPU.
     Auto,
 }
 
 impl DeviceChoice {
-    /// The device for the reference path; `None` means the fused path on the CPU.
+    /// Whether it can be used: built in, and there.
+    pub fn check(self) -> Result<()> {
+        self.resolve().map(|_| ())
+    }
+
+    /// The device; `None` for the CPU.
     pub(crate) fn resolve(self) -> Result<Option<Device>> {
-        let fail = |error: candle_core::Error| Error::Device {
-            name: self.to_string(),
-            why: format!(
-                "{error}\nhint: build with `--features cuda` or `--features metal`, or use `--device cpu`"
-            ),
+        let fail = |is_built_in: bool, feature: &str, needed: &str| {
+            let hint = if is_built_in {
+                format!("{needed}; `--device cpu` works anywhere")
+            } else {
+                format!("build with `--features {feature}`, or use `--device cpu`")
+            };
+            move |error: candle_core::Error| Error::Device {
+                name: self.to_string(),
+                why: format!("{error}\nhint: {hint}"),
+            }
         };
         match self {
             Self::Cpu => Ok(None),
-            Self::Cuda(ordinal) => Device::new_cuda(ordinal).map(Some).map_err(fail),
-            Self::Metal => Device::new_metal(0).map(Some).map_err(fail),
+            Self::Cuda(ordinal) => {
+                let needed = "an NVIDIA card and its driver are needed (`nvidia-smi` shows both)";
+                let fail = fail(cfg!(feature = "cuda"), "cuda", needed);
+                Device::new_cuda(ordinal).map(Some).map_err(fail)
+            }
+            Self::Metal => {
+                let fail = fail(cfg!(feature = "metal"), "metal", "an Apple GPU is needed");
+                Device::new_metal(0).map(Some).map_err(fail)
+            }
             Self::Auto => Ok(Device::new_cuda(0).or_else(|_| Device::new_metal(0)).ok()),
         }
     }
@@ -103,12 +120,26 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_built_in_is_explained() {
-        if candle_core::utils::cuda_is_available() || candle_core::utils::metal_is_available() {
-            return;
+    fn a_device_that_cannot_be_had_is_explained() {
+        for (choice, is_built_in, feature) in [
+            (DeviceChoice::Cuda(99), cfg!(feature = "cuda"), "cuda"),
+            (DeviceChoice::Metal, cfg!(feature = "metal"), "metal"),
+        ] {
+            // Where there is a Metal device it can be had; there is no machine with a hundred cards.
+            let Err(error) = choice.check() else {
+                assert_eq!(choice, DeviceChoice::Metal);
+                continue;
+            };
+            let error = error.to_string();
+            assert!(error.starts_with(&format!("device {choice}: ")), "{error}");
+            let told = error.contains(&format!("--features {feature}"));
+            assert_eq!(told, !is_built_in, "{error}");
+            assert!(error.contains("--device cpu"), "{error}");
         }
-        let error = DeviceChoice::Cuda(0).resolve().unwrap_err().to_string();
-        assert!(error.contains("--features cuda"), "{error}");
-        assert!(DeviceChoice::Auto.resolve().unwrap().is_none());
+        assert!(
+            DeviceChoice::Auto.check().is_ok(),
+            "there is always the CPU"
+        );
+        assert!(DeviceChoice::Cpu.resolve().unwrap().is_none());
     }
 }

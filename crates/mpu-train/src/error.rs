@@ -1,5 +1,6 @@
 //! What can be wrong while training, with the value and what is allowed.
 
+use crate::device::DeviceChoice;
 use crate::procedure::Method;
 
 /// A result of this crate.
@@ -65,6 +66,15 @@ pub enum Error {
     Checkpoint {
         /// What is wrong with it.
         what: String,
+    },
+
+    /// The fused engine somewhere else than on the CPU.
+    #[error(
+        "engine fused computes on the CPU, but the device is {device}\nhint: use `--engine candle`, or `--device cpu`"
+    )]
+    FusedElsewhere {
+        /// The device asked for.
+        device: DeviceChoice,
     },
 
     /// A device that is not there or was not built in.

@@ -37,8 +37,8 @@ pub enum Event<'a> {
         batch: usize,
         /// Batches of an epoch.
         n_batches: usize,
-        /// The parts of the batch's risk.
-        terms: &'a RiskTerms,
+        /// The parts of the batch's risk; none where they stay on a device until the epoch is over.
+        terms: Option<&'a RiskTerms>,
     },
     /// An epoch is over and was judged.
     Epoch(&'a EpochMetrics),

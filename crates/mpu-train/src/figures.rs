@@ -30,7 +30,7 @@ impl Tally {
         run: &Run,
         problem: &Problem,
         rows: &[usize],
-        step: &Step<'_>,
+        step: &Step,
     ) -> Result<()> {
         let k = problem.classes().get();
         self.steps += 1;

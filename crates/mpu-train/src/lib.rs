@@ -19,6 +19,7 @@
 //!
 //! let run = Run {
 //!     model: ModelSpec::mlp5(1, 2),
+//!     module: None,
 //!     method: "csmpu-exact-nn".parse()?,
 //!     loss: Loss::default(),
 //!     placement: None,
@@ -27,6 +28,7 @@
 //!     settings: TrainSettings { epochs: 20, ..TrainSettings::default() },
 //!     seed: Seed(1),
 //!     device: DeviceChoice::Cpu,
+//!     engine: None,
 //!     threads: Threads::ONE,
 //! };
 //! let outcome = run.train(&problem, None, &mut Unobserved)?;
@@ -58,6 +60,7 @@ pub use candle_core;
 pub use checkpoint::{KeptModel, State, model_from_bytes, model_to_bytes};
 pub use cross_fit::{CrossFit, OutOfFold};
 pub use device::DeviceChoice;
+pub use engine::EngineChoice;
 pub use error::{Error, Result};
 pub use event::{Control, Event, Observer, Unobserved};
 pub use outcome::{EpochMetrics, Outcome};

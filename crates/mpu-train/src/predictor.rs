@@ -18,9 +18,11 @@
 use mpu_data::mismatch;
 use std::sync::{Mutex, PoisonError};
 
+use candle_core::Device;
 use mpu_models::fused::Workspace;
-use mpu_models::{ModelSpec, Params, Threads};
+use mpu_models::{ModelSpec, Module, Network, Params, Threads};
 
+use crate::engine::candle::predict;
 use crate::error::Result;
 
 /// A trained network on the CPU, ready to score rows from many threads at once.
@@ -32,6 +34,8 @@ use crate::error::Result;
 pub struct Predictor {
     params: Params,
     batch_rows: usize,
+    /// The network, if it is one of the user's own.
+    network: Option<Network>,
     /// Buffers that nobody uses at present.
     idle: Mutex<Vec<Buffers>>,
 }
@@ -51,10 +55,27 @@ impl Predictor {
         let batch_rows = match params.spec() {
             ModelSpec::Mlp(_) => 256,
             ModelSpec::ResNet(_) => 16,
+            // A network of the user's own needs its module.
+            ModelSpec::Module(_) => {
+                Network::new(&params, &Device::Cpu)?;
+                0
+            }
         };
         Ok(Self {
             params,
             batch_rows,
+            network: None,
+            idle: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Takes the parameters of a network of the user's own and the module that builds it.
+    pub fn of(module: &Module, params: Params) -> Result<Self> {
+        let network = Network::of(module, &params, &Device::Cpu)?;
+        Ok(Self {
+            params,
+            batch_rows: 64,
+            network: Some(network),
             idle: Mutex::new(Vec::new()),
         })
     }
@@ -79,6 +100,9 @@ impl Predictor {
                 format!("a multiple of the model's {inputs} inputs is needed"),
             ));
         }
+        if let Some(network) = &self.network {
+            return self.scores_of(network, rows);
+        }
         let mut scores = vec![0.0; rows.len() / inputs * outputs];
         let n_whole = rows.len() / inputs / self.batch_rows * self.batch_rows;
         let (whole, rest) = rows.split_at(n_whole * inputs);
@@ -97,6 +121,18 @@ impl Predictor {
             rest_scores.copy_from_slice(&last_scores[..rest_scores.len()]);
         }
         self.idle().push(buffers);
+        Ok(scores)
+    }
+
+    fn scores_of(&self, network: &Network, rows: &[f32]) -> Result<Vec<f32>> {
+        let (inputs, n) = (self.params.spec().inputs(), self.batch_rows);
+        let mut scores = Vec::with_capacity(rows.len() / inputs * self.params.spec().outputs());
+        for part in rows.chunks(n * inputs) {
+            let mut batch = part.to_vec();
+            batch.resize(n * inputs, 0.0);
+            scores.extend(predict(network, &batch)?);
+        }
+        scores.truncate(rows.len() / inputs * self.params.spec().outputs());
         Ok(scores)
     }
 
@@ -125,7 +161,6 @@ mod tests {
     use rayon::prelude::*;
 
     use super::*;
-    use crate::engine::Engine;
 
     fn predictor(spec: &ModelSpec) -> Predictor {
         let mut rng = Seed(3).stream(Stream::Init);
@@ -141,8 +176,9 @@ mod tests {
         let spec = ModelSpec::mlp5(7, 4);
         let (predictor, rows) = (predictor(&spec), rows(300 * 7));
         let params = predictor.params();
-        let mut engine = Engine::new(&spec, params, 300, None, Threads::ONE).unwrap();
-        let wanted = engine.predict(params, &rows).unwrap();
+        let mut workspace = Workspace::new(&spec, 300, Threads::ONE).unwrap();
+        let mut wanted = vec![0.0; 300 * 4];
+        workspace.predict(params, &rows, &mut wanted).unwrap();
         let found = predictor.scores(&rows).unwrap();
         assert_eq!(found.len(), wanted.len());
         for (found, wanted) in found.iter().zip(&wanted) {

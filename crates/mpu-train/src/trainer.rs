@@ -2,13 +2,13 @@
 
 use mpu_data::{MpuLabel, Priors, Seed, Stream, mismatch};
 use mpu_loss::{CostMatrix, Loss};
-use mpu_models::{ModelSpec, Optimizer, Params, Threads};
+use mpu_models::{ModelSpec, Module, Optimizer, Params, Threads};
 use mpu_risk::{Estimator, Groups, Placement};
 
 use crate::batch::Batches;
 use crate::checkpoint::State;
 use crate::device::DeviceChoice;
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineChoice, Epoch, Made, Rows, Step};
 use crate::error::{Error, Result};
 use crate::event::{Control, Event, Observer};
 use crate::figures::Tally;
@@ -23,6 +23,9 @@ use crate::teacher::Teacher;
 pub struct Run {
     /// The architecture.
     pub model: ModelSpec,
+    /// How to build the network, if it is one of the user's own; [`model`](Self::model) is then
+    /// [what it gives](Module::spec).
+    pub module: Option<Module>,
     /// The way of training.
     pub method: Method,
     /// The binary loss, for methods that use one.
@@ -40,6 +43,9 @@ pub struct Run {
     pub seed: Seed,
     /// Where it computes.
     pub device: DeviceChoice,
+    /// What makes its steps: if not given, [`Fused`](EngineChoice::Fused) for our own networks on the CPU, else
+    /// [`Candle`](EngineChoice::Candle).
+    pub engine: Option<EngineChoice>,
     /// How many threads it uses; the outcome does not depend on it.
     pub threads: Threads,
 }
@@ -68,7 +74,7 @@ impl Run {
         };
         let mut state = match resume {
             Some(state) => state,
-            None => self.initial()?,
+            None => self.initial(problem)?,
         };
         if teacher.teach(&mut state, observer)? == Control::Stop {
             return Ok(Outcome {
@@ -97,10 +103,7 @@ impl Run {
         let mut control = tell(observer, &started)?;
         while control == Control::Continue && !progress.is_over() {
             let Some(metrics) = progress.epoch(observer)? else {
-                return Ok(Outcome {
-                    state: progress.state,
-                    finished: false,
-                });
+                return Ok(progress.stopped()?);
             };
             control = tell(observer, &Event::Epoch(&metrics))?;
             if let Some(event) = progress.after_epoch()? {
@@ -108,24 +111,16 @@ impl Run {
             }
             let every = self.settings.checkpoint_every;
             let is_due = every > 0 && progress.state.epochs_done().is_multiple_of(every);
-            if (control == Control::Stop || progress.is_over() || is_due)
-                && tell(observer, &Event::Checkpoint(&progress.state))? == Control::Stop
-            {
-                control = Control::Stop;
+            if control == Control::Stop || progress.is_over() || is_due {
+                progress.engine.store(&mut progress.state)?;
+                if tell(observer, &Event::Checkpoint(&progress.state))? == Control::Stop {
+                    control = Control::Stop;
+                }
             }
         }
         let finished = progress.is_over();
-        Ok(Outcome {
-            state: progress.state,
-            finished,
-        })
-    }
-
-    /// Scores of rows in evaluation mode, `k` to a row.
-    pub fn predict(&self, params: &Params, rows: &[f32]) -> Result<Vec<f32>> {
-        let device = self.device.resolve()?;
-        let n_rows = (rows.len() / self.model.inputs()).clamp(1, 1024);
-        Engine::new(&self.model, params, n_rows, device, self.threads)?.predict(params, rows)
+        let state = progress.stopped()?.state;
+        Ok(Outcome { state, finished })
     }
 
     /// What the last epoch minimises, with the run's costs where they enter the risk.
@@ -161,9 +156,15 @@ impl Run {
     }
 
     /// The state before the first epoch.
-    fn initial(&self) -> Result<State> {
+    fn initial(&self, problem: &Problem) -> Result<State> {
         let mut rng = self.seed.stream(Stream::Init);
-        let params = Params::init(&self.model, self.settings.init, &mut rng)?;
+        let params = match &self.module {
+            Some(module) => {
+                let shape = problem.train().features.shape();
+                module.init(shape, self.model.outputs(), rng)?
+            }
+            None => Params::init(&self.model, self.settings.init, &mut rng)?,
+        };
         let optimizer = Optimizer::new(self.settings.optimizer, params.trainable().len())?;
         Ok(State {
             params,
@@ -186,12 +187,13 @@ pub(crate) fn tell<O: Observer>(
 struct Progress<'a> {
     run: &'a Run,
     problem: &'a Problem,
-    engine: Engine,
+    engine: Box<dyn Engine + 'a>,
     /// What happens from epoch to epoch.
     procedure: Box<dyn Procedure + 'a>,
     /// The loss by which test rows are judged.
     judge: Estimator,
-    /// The state after the last whole epoch.
+    /// The state after the last whole epoch. Parameters and optimiser are the engine's, who writes them here when
+    /// somebody wants to see them.
     state: State,
 }
 
@@ -206,14 +208,10 @@ impl<'a> Progress<'a> {
                 state.check(&run.model, settings.epochs)?;
                 state
             }
-            None => run.initial()?,
+            None => run.initial(problem)?,
         };
-        let labels = &problem.train().labels;
-        let batch_size = settings.batch_of(labels.len());
-        let max_rows = Batches::max_rows(labels, settings.batching, batch_size);
-        let device = run.device.resolve()?;
-        let mut engine = Engine::new(&run.model, &state.params, max_rows, device, run.threads)?;
-        procedure.resume(&mut engine, &state)?;
+        let mut engine = run.engine(problem, &state)?;
+        procedure.resume(engine.as_mut(), &state)?;
         Ok(Self {
             run,
             problem,
@@ -232,7 +230,16 @@ impl<'a> Progress<'a> {
     /// What the procedure does between two epochs.
     fn after_epoch(&mut self) -> Result<Option<Event<'static>>> {
         self.procedure
-            .after_epoch(&mut self.engine, &mut self.state)
+            .after_epoch(self.engine.as_mut(), &mut self.state)
+    }
+
+    /// What there is after the last whole epoch.
+    fn stopped(mut self) -> Result<Outcome> {
+        self.engine.store(&mut self.state)?;
+        Ok(Outcome {
+            state: self.state,
+            finished: false,
+        })
     }
 
     /// One epoch: train, judge, and take the new state. `None` if the observer stopped it midway,
@@ -241,80 +248,102 @@ impl<'a> Progress<'a> {
         &mut self,
         observer: &mut O,
     ) -> std::result::Result<Option<EpochMetrics>, RunError<O::Error>> {
-        let (run, problem) = (self.run, self.problem);
+        let (run, problem, k) = (self.run, self.problem, self.problem.classes().get());
         let settings = &run.settings;
         let epoch = self.state.epochs_done();
         let _span = tracing::info_span!("epoch", epoch = epoch + 1).entered();
         let lr = settings.schedule.rate(settings.lr, epoch, settings.epochs);
-        let train = problem.train();
-        let batches = Batches::draw(
-            &train.labels,
-            settings.batching,
-            settings.batch_of(train.labels.len()),
-            run.seed,
-            epoch,
-        );
-        let mut params = self.state.params.clone();
-        let mut optimizer = Optimizer::resume(settings.optimizer, self.state.optimizer.clone())
-            .map_err(Error::from)?
-            .on(run.threads);
+        let labels = &problem.train().labels;
+        let (engine, procedure) = (&mut self.engine, self.procedure.as_ref());
+        let plan = Epoch {
+            batches: Batches::draw(
+                labels,
+                settings.batching,
+                settings.batch_of(labels.len()),
+                run.seed,
+                epoch,
+            ),
+            estimator: procedure.estimator(),
+            groups: &|rows| groups(problem, procedure, &self.state, rows),
+            lr,
+        };
+        let diverged = |batch: usize| Error::Diverged {
+            epoch: epoch + 1,
+            batch: batch + 1,
+            what: "a score or a gradient is not finite",
+            lr,
+        };
+        let n_batches = plan.batches.len();
         let mut tally = Tally::default();
-        for (batch, members) in batches.iter().enumerate() {
-            let groups = self.groups(members)?;
-            let diverged = || Error::Diverged {
-                epoch: epoch + 1,
-                batch: batch + 1,
-                what: "a score or a gradient is not finite",
-                lr,
+        engine.begin(&plan)?;
+        for batch in 0..n_batches {
+            let step = match engine.step(&plan, batch)? {
+                Made::Diverged => return Err(diverged(batch).into()),
+                Made::Later => None,
+                Made::Step(step) => Some(step),
             };
-            let rows = (&train.features, members);
-            let step = self
-                .engine
-                .step(&mut params, rows, self.procedure.estimator(), &groups)?
-                .ok_or_else(diverged)?;
-            optimizer
-                .step(params.trainable_mut(), &step.gradient, lr)
-                .map_err(Error::from)?;
-            tally.add(run, problem, members, &step)?;
+            if let Some(step) = &step {
+                tally.add(run, problem, plan.batches.rows(batch), step)?;
+            }
             let event = Event::Step {
                 epoch: epoch + 1,
                 batch: batch + 1,
-                n_batches: batches.len(),
-                terms: &step.terms,
+                n_batches,
+                terms: step.as_ref().map(|step| &step.terms),
             };
             if tell(observer, &event)? == Control::Stop {
                 return Ok(None);
             }
         }
+        let told = engine.told()?;
+        let told = told.ok_or_else(|| diverged(n_batches - 1))?;
+        // Empty where every step has told its own.
+        let mut rest = told.as_slice();
+        for batch in 0..if rest.is_empty() { 0 } else { n_batches } {
+            let rows = plan.batches.rows(batch);
+            let (scores, others) = rest.split_at(rows.len() * k);
+            rest = others;
+            let scores: Vec<f64> = scores.iter().map(|&score| f64::from(score)).collect();
+            if scores.iter().any(|score| !score.is_finite()) {
+                return Err(diverged(batch).into());
+            }
+            let risk = plan.estimator.plain(&scores, &(plan.groups)(rows)?);
+            let terms = risk.map_err(Error::from)?.terms;
+            tally.add(run, problem, rows, &Step { scores, terms })?;
+        }
         let mut metrics = tally.metrics(epoch + 1, lr, problem.oracle().is_some());
         if let Some(held) = problem.validation() {
-            let scores = self.engine.predict(&params, held.features.values())?;
-            metrics.judge_validation(run, self.procedure.held_out(), held, &scores)?;
+            let scores = engine.predict(Rows::Validation)?;
+            metrics.judge_validation(run, procedure.held_out(), held, &scores)?;
         }
         if let Some(test) = problem.test() {
-            let scores = self.engine.predict(&params, test.features.values())?;
+            let scores = engine.predict(Rows::Test)?;
             metrics.judge_test(&self.judge, test, &scores)?;
         }
-        self.state.params = params;
-        self.state.optimizer = optimizer.state().clone();
+        engine.mark()?;
         self.state.history.push(metrics.clone());
         Ok(Some(metrics))
     }
+}
 
-    /// What the next epoch's objective may know of the rows of a batch.
-    fn groups(&self, rows: &[usize]) -> Result<Groups> {
-        let (problem, classes) = (self.problem, self.problem.classes());
-        if self.procedure.estimator().objective().uses_hidden_labels() {
-            let oracle = problem.oracle().ok_or(Error::NoOracle)?;
-            let truths: Vec<usize> = rows.iter().map(|&row| oracle[row]).collect();
-            return Ok(Groups::oracle(classes, &truths)?);
-        }
-        let label = |&row: &usize| problem.train().labels[row];
-        let labels: Vec<MpuLabel> = rows.iter().map(label).collect();
-        let groups = Groups::batch(classes, &labels)?;
-        Ok(match self.procedure.targets(&self.state, rows) {
-            Some(targets) => groups.with_targets(targets)?,
-            None => groups,
-        })
+/// What the next epoch's objective may know of the rows of a batch.
+fn groups(
+    problem: &Problem,
+    procedure: &dyn Procedure,
+    state: &State,
+    rows: &[usize],
+) -> Result<Groups> {
+    let classes = problem.classes();
+    if procedure.estimator().objective().uses_hidden_labels() {
+        let oracle = problem.oracle().ok_or(Error::NoOracle)?;
+        let truths: Vec<usize> = rows.iter().map(|&row| oracle[row]).collect();
+        return Ok(Groups::oracle(classes, &truths)?);
     }
+    let label = |&row: &usize| problem.train().labels[row];
+    let labels: Vec<MpuLabel> = rows.iter().map(label).collect();
+    let groups = Groups::batch(classes, &labels)?;
+    Ok(match procedure.targets(state, rows) {
+        Some(targets) => groups.with_targets(targets)?,
+        None => groups,
+    })
 }

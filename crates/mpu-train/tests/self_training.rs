@@ -73,6 +73,8 @@ fn run(method: &str, priors: Priors, settings: TrainSettings) -> Run {
         settings,
         seed: Seed(5),
         device: DeviceChoice::Cpu,
+        engine: None,
+        module: None,
         threads: Threads::ONE,
     }
 }

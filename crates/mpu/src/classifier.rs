@@ -13,8 +13,8 @@ use mpu_eval::shift::reweighted;
 use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
 use mpu_eval::training_range::MARGIN;
 use mpu_eval::{Anchor, Calibration, Decision};
-use mpu_models::Params;
 use mpu_models::forest::Forest;
+use mpu_models::{Module, Params};
 use mpu_report::Record;
 use mpu_train::{EpochMetrics, Predictor};
 use rayon::prelude::*;
@@ -170,19 +170,29 @@ impl Classifier {
 
     /// Reads the classifier of a run's folder.
     pub fn load(folder: impl AsRef<Path>) -> Result<Self> {
-        let folder = RunFolder::open(folder.as_ref())?;
-        let mut model = Self::of_folder(&folder)?;
+        Self::read(folder.as_ref(), None)
+    }
+
+    /// Reads a classifier whose network is [one of your own](ClassifierParams::module), with the module that builds it:
+    /// a folder holds its weights, not its code.
+    pub fn load_with(folder: impl AsRef<Path>, module: &Module) -> Result<Self> {
+        Self::read(folder.as_ref(), Some(module))
+    }
+
+    fn read(folder: &Path, module: Option<&Module>) -> Result<Self> {
+        let folder = RunFolder::open(folder)?;
+        let mut model = Self::of_folder(&folder, module)?;
         model.folder = Some(folder.path().to_owned());
         Ok(model)
     }
 
     /// Reads the files of such a folder from memory, by name.
     pub fn from_files(files: ModelFiles) -> Result<Self> {
-        Self::of_folder(&RunFolder::in_memory(files))
+        Self::of_folder(&RunFolder::in_memory(files), None)
     }
 
-    fn of_folder(folder: &RunFolder) -> Result<Self> {
-        let (card, scorer) = folder.model()?;
+    fn of_folder(folder: &RunFolder, module: Option<&Module>) -> Result<Self> {
+        let (card, scorer) = folder.model(module)?;
         let place = folder.file("model.json").display().to_string();
         let mut model = Self::of(card, scorer, &place)?;
         model.held_out = folder.held_out(&model.card.class_names)?;
@@ -568,7 +578,7 @@ fn chosen(
     let network = match &trained.outcome {
         None => None,
         Some(outcome) => {
-            let predictor = Predictor::new(outcome.params().clone())?;
+            let predictor = predictor(prepared.module.as_ref(), outcome.params().clone())?;
             let held = match prepared.problem.validation() {
                 None => None,
                 Some(held) => Some(HeldOutScores {
@@ -576,19 +586,19 @@ fn chosen(
                     scores: parallel(&predictor, held.features.values())?,
                 }),
             };
-            Some((outcome.params().clone(), held))
+            Some((predictor, held))
         }
     };
     let Some(Grown { student, held, .. }) = &prepared.grown else {
-        let (params, held) = network.context("neither a network nor a forest was trained")?;
-        return Ok((Scorer::new(Some(params), None)?, None, held));
+        let (network, held) = network.context("neither a network nor a forest was trained")?;
+        return Ok((Scorer::new(Some(network), None)?, None, held));
     };
     let forest = Some(student.forest.clone());
     let grown = HeldOutScores {
         labels: student.labels.clone(),
         scores: student.scores.clone(),
     };
-    let Some((params, Some(scored))) = network else {
+    let Some((network, Some(scored))) = network else {
         return Ok((Scorer::new(None, forest)?, None, Some(grown)));
     };
     let k = prepared.priors.classes().get();
@@ -602,14 +612,14 @@ fn chosen(
     let (scorer, held) = match choice.kind {
         Kind::Forest => (Scorer::new(None, forest)?, grown),
         Kind::Network => (
-            Scorer::new(Some(params), None)?,
+            Scorer::new(Some(network), None)?,
             HeldOutScores {
                 labels,
                 scores: scored.scores,
             },
         ),
         Kind::Both => (
-            Scorer::new(Some(params), forest)?,
+            Scorer::new(Some(network), forest)?,
             HeldOutScores {
                 labels,
                 scores: mean(&by_forest, &scored.scores, k),
@@ -617,6 +627,14 @@ fn chosen(
         ),
     };
     Ok((scorer, Some(choice), Some(held)))
+}
+
+/// A network ready to score rows: ours, or the one that a module builds.
+pub(crate) fn predictor(module: Option<&Module>, params: Params) -> Result<Arc<Predictor>> {
+    Ok(Arc::new(match module {
+        Some(module) => Predictor::of(module, params)?,
+        None => Predictor::new(params)?,
+    }))
 }
 
 /// Scores of scaled rows on all threads; the same bits whatever their number.

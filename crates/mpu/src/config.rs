@@ -12,7 +12,9 @@ use mpu_data::{ClassCount, CostMatrix, DatasetId, Holdout, Scaling, Seed, Shape,
 use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, OptimSpec, ResNetSpec};
 use mpu_risk::Placement;
-use mpu_train::{CostsEnter, DeviceChoice, Keep, Method, Selection, SelfTraining, TrainSettings};
+use mpu_train::{
+    CostsEnter, DeviceChoice, EngineChoice, Keep, Method, Selection, SelfTraining, TrainSettings,
+};
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides the outcome of a run on rows that `D` describes: a benchmark
@@ -30,6 +32,9 @@ pub struct RunConfig<D = BenchmarkData> {
     pub seed: u64,
     /// `cpu`, `cuda`, `cuda:N`, `metal` or `auto`.
     pub device: DeviceChoice,
+    /// `fused` or `candle`; if not given, the fused one on the CPU, else candle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineChoice>,
     /// What it trains on.
     pub data: D,
     /// The binary loss, for methods that use one.
@@ -123,6 +128,9 @@ pub enum ModelConfig {
         /// Layers with weights.
         depth: usize,
     },
+    /// A network of the user's own: only the program that brings it can build it
+    /// ([`ClassifierParams::module`](crate::ClassifierParams::module)).
+    Module,
 }
 
 /// A sweep over learning rates.
@@ -144,6 +152,7 @@ impl<D: Default> Default for RunConfig<D> {
             placement: None,
             seed: 42,
             device: DeviceChoice::Cpu,
+            engine: None,
             data: D::default(),
             loss: Loss::default(),
             costs: None,
@@ -237,6 +246,9 @@ impl<D: Default + Serialize + serde::de::DeserializeOwned> RunConfig<D> {
             (Some(ModelConfig::ResNet { .. }), Shape::Vector(_)) => bail!(
                 "model.kind is resnet, but rows are vectors of {} numbers\nhint: use kind = \"mlp\"",
                 shape.len()
+            ),
+            (Some(ModelConfig::Module), _) => bail!(
+                "model.kind is module, a network that only the program which brings it can build\nhint: use kind = \"mlp\" or \"resnet\", or train it with `Classifier::params().module(…)`"
             ),
             (Some(ModelConfig::Forest { .. }), _) => bail!(
                 "model.kind is forest, but a network is needed here\nhint: forests are for tables: `mpu-cli train --data FILE`"

@@ -1,6 +1,7 @@
 //! The folder of a run: its configuration, checkpoint, model, figures and record.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,17 +10,18 @@ use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{CostMatrix, MpuLabel, Priors, Scaler, Shape};
 use mpu_eval::{Calibration, TrainingRange};
 use mpu_loss::Loss;
-use mpu_models::ModelSpec;
 use mpu_models::forest::{Forest, ForestSpec};
+use mpu_models::{ModelSpec, Module};
 use mpu_prior::PriorReport;
 use mpu_report::Record;
 use mpu_report::store::{record_from_json, record_to_json};
 use mpu_train::{EpochMetrics, Method, State, model_from_bytes};
 use serde::{Deserialize, Serialize};
 
+use crate::classifier::predictor;
 use crate::config::RunConfig;
 use crate::ensemble::Choice;
-use crate::error::{Context as _, Error, Result, ensure};
+use crate::error::{Context as _, Error, Result, bail, ensure};
 use crate::explain::{Background, Importances};
 use crate::files;
 use crate::prepared::Prepared;
@@ -165,7 +167,7 @@ pub struct HeldOutScores {
 
 impl ModelCard {
     /// Reads the card and the weights of a finished run.
-    fn read(folder: &RunFolder) -> Result<(Self, Scorer)> {
+    fn read(folder: &RunFolder, module: Option<&Module>) -> Result<(Self, Scorer)> {
         let path = folder.path().display();
         let file = folder.file(CARD);
         let bytes = folder.read(CARD)?.with_context(|| format!(
@@ -189,8 +191,10 @@ impl ModelCard {
         let network = match &card.model {
             None => None,
             Some(spec) => {
+                check_module(&path, spec, module)?;
                 let params = model_from_bytes(spec, &folder.needed(NETWORK)?);
-                Some(params.map_err(|error| damaged(NETWORK, &error))?)
+                let params = params.map_err(|error| damaged(NETWORK, &error))?;
+                Some(predictor(module, params)?)
             }
         };
         let forest = if card.forest.is_some() {
@@ -200,6 +204,27 @@ impl ModelCard {
             None
         };
         Ok((card, Scorer::new(network, forest)?))
+    }
+}
+
+/// Whether a module is given exactly where one is needed, and builds what was trained.
+fn check_module(path: &dyn Display, spec: &ModelSpec, module: Option<&Module>) -> Result<()> {
+    match (spec, module) {
+        (ModelSpec::Module(_), None) => bail!(
+            "{path} holds a network that somebody wrote for candle: its weights are here, its code is not\nhint: the program that trained it reads it with `Classifier::load_with`"
+        ),
+        (ModelSpec::Module(kept), Some(module)) => {
+            let built = module.spec(kept.shape, kept.outputs)?;
+            ensure!(
+                built == *spec,
+                "{path} was trained with another network than the module builds: names or shapes of its variables differ\nhint: give the module that it was trained with"
+            );
+            Ok(())
+        }
+        (_, Some(_)) => {
+            bail!("{path} holds a network of this library\nhint: read it with `Classifier::load`")
+        }
+        (_, None) => Ok(()),
     }
 }
 
@@ -377,8 +402,8 @@ impl RunFolder {
     }
 
     /// The model of a finished run.
-    pub(crate) fn model(&self) -> Result<(ModelCard, Scorer)> {
-        ModelCard::read(self)
+    pub(crate) fn model(&self, module: Option<&Module>) -> Result<(ModelCard, Scorer)> {
+        ModelCard::read(self, module)
     }
 }
 

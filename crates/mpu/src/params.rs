@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use mpu_data::Scaling;
 use mpu_data::split::Scenario;
 use mpu_data::table::MpuTable;
-use mpu_models::Threads;
-use mpu_train::{DeviceChoice, Method, State, TrainSettings, Unobserved};
+use mpu_models::{Module, Threads};
+use mpu_train::{DeviceChoice, EngineChoice, Method, State, TrainSettings, Unobserved};
 
 use crate::classifier::Classifier;
 use crate::config::ModelConfig;
@@ -33,10 +33,12 @@ use crate::table_data::{TablePriors, TableScenario};
 /// | [`costs`](Self::costs) | every mistake costs the same |
 /// | [`threads`](Self::threads) | one for every core |
 /// | [`device`](Self::device) | the CPU |
+/// | [`engine`](Self::engine) | fused on the CPU, else candle |
 #[derive(Debug, Clone, Default)]
 pub struct ClassifierParams {
     config: TableConfig,
     given: Given,
+    module: Option<Module>,
     threads: Option<usize>,
     resume: Option<State>,
 }
@@ -94,6 +96,18 @@ impl ClassifierParams {
     #[must_use]
     pub fn model(mut self, model: ModelConfig) -> Self {
         self.config.model = Some(model);
+        self.module = None;
+        self
+    }
+
+    /// A network of your own, written for candle, in place of ours: anything that implements
+    /// [`ModuleT`](mpu_models::candle_nn::ModuleT), built by a function of a
+    /// [`VarBuilder`](mpu_models::candle_nn::VarBuilder). [`Module`] says what it is given and what it must give;
+    /// [`Classifier::load_with`] reads it back.
+    #[must_use]
+    pub fn module(mut self, module: Module) -> Self {
+        self.config.model = Some(ModelConfig::Module);
+        self.module = Some(module);
         self
     }
 
@@ -148,6 +162,13 @@ impl ClassifierParams {
         self
     }
 
+    /// What makes the steps.
+    #[must_use]
+    pub fn engine(mut self, engine: EngineChoice) -> Self {
+        self.config.engine = Some(engine);
+        self
+    }
+
     /// Goes on from the state that an earlier fit of the same rows and settings left with its observer.
     #[must_use]
     pub fn resume(mut self, state: State) -> Self {
@@ -157,7 +178,9 @@ impl ClassifierParams {
 
     /// The rows of a table with these settings: what priors are estimated from without a fit.
     pub fn rows<'a>(&self, table: &'a MpuTable) -> Result<TableRows<'a>> {
-        TableRows::new(Cow::Borrowed(table), self.config.clone(), self.given)
+        let mut rows = TableRows::new(Cow::Borrowed(table), self.config.clone(), self.given)?;
+        rows.module.clone_from(&self.module);
+        Ok(rows)
     }
 
     /// Fits a classifier to a table.

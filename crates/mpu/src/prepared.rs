@@ -8,7 +8,7 @@ use mpu_data::split::Scenario;
 use mpu_data::table::{DataCheck, FeatureSchema};
 use mpu_data::{CostMatrix, Priors, Scaler, Seed, Split};
 use mpu_eval::TrainingRange;
-use mpu_models::{ModelSpec, Threads};
+use mpu_models::{ModelSpec, Module, Threads};
 use mpu_prior::PriorReport;
 use mpu_train::{Judged, Observer, Outcome, Problem, Run, RunError, State};
 
@@ -49,6 +49,8 @@ pub struct Prepared {
     pub costs: Option<CostMatrix>,
     /// The network, if one is trained.
     pub model: Option<ModelSpec>,
+    /// How to build it, if it is one of the user's own.
+    pub module: Option<Module>,
     /// The forest, if one is grown.
     pub grown: Option<Grown>,
     /// Rows that the model is explained by, for the user's own tables.
@@ -138,6 +140,7 @@ impl Prepared {
         };
         Ok(Self {
             model: Some(config.model_spec()?),
+            module: None,
             grown: None,
             test: None,
             kept: None,
@@ -163,12 +166,21 @@ impl Prepared {
         })
     }
 
+    /// The same with a network of the user's own in place of the configuration's.
+    pub fn with_module(mut self, module: Module) -> Result<Self> {
+        let shape = self.problem.train().features.shape();
+        self.model = Some(module.spec(shape, self.problem.classes().get())?);
+        self.module = Some(module);
+        Ok(self)
+    }
+
     /// The run of a configuration at one learning rate; none if no network is trained.
     pub fn run<D>(&self, config: &RunConfig<D>, lr: f64, threads: Threads) -> Option<Run> {
         let mut settings = config.train.clone();
         settings.lr = lr;
         Some(Run {
             model: self.model.clone()?,
+            module: self.module.clone(),
             method: config.method,
             loss: config.loss,
             placement: config.placement,
@@ -177,6 +189,7 @@ impl Prepared {
             settings,
             seed: Seed(config.seed),
             device: config.device,
+            engine: config.engine,
             threads,
         })
     }

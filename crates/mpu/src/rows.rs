@@ -11,6 +11,7 @@ use mpu_data::split::draw::hold_out;
 use mpu_data::table::{DataCheck, MpuTable, TableInput, read_held_out};
 use mpu_data::{ClassCount, Features, MpuLabel, Priors, Scaler, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
+use mpu_models::Module;
 use mpu_models::forest::ForestSpec;
 use mpu_prior::{EstimateOptions, EstimatorKind, Margins, PriorReport};
 use mpu_report::Record;
@@ -51,6 +52,8 @@ pub struct TableRows<'a> {
     pub table: Cow<'a, MpuTable>,
     /// How they are trained on.
     pub config: TableConfig,
+    /// How to build the network, if it is one of the user's own.
+    pub module: Option<Module>,
 }
 
 /// Which settings the user gave; the others follow the rows.
@@ -150,7 +153,11 @@ impl<'a> TableRows<'a> {
             "{place}: every column is constant: no row can be told from another\nhint: check the separator and which columns are left out"
         );
         config.complete(&table, given)?;
-        Ok(Self { table, config })
+        Ok(Self {
+            table,
+            config,
+            module: None,
+        })
     }
 
     /// Names of the observed classes, then of the negative one.
@@ -234,8 +241,12 @@ impl<'a> TableRows<'a> {
         Ok(Prepared {
             model: match &config.model {
                 Some(ModelConfig::Forest { .. }) => None,
-                _ => Some(config.architecture(shape, classes.get())?),
+                _ => Some(match &self.module {
+                    Some(module) => module.spec(shape, classes.get())?,
+                    None => config.architecture(shape, classes.get())?,
+                }),
             },
+            module: self.module.clone(),
             grown,
             kept,
             costs,

@@ -18,30 +18,30 @@ const FOREST_ROWS: usize = 256;
 /// What scores rows: a network, a forest, or both.
 #[derive(Debug)]
 pub(crate) struct Scorer {
-    network: Option<Predictor>,
+    network: Option<Arc<Predictor>>,
     forest: Option<Arc<Forest>>,
 }
 
 impl Scorer {
     /// Takes a network, a forest, or both.
-    pub(crate) fn new(network: Option<Params>, forest: Option<Arc<Forest>>) -> Result<Self> {
+    pub(crate) fn new(
+        network: Option<Arc<Predictor>>,
+        forest: Option<Arc<Forest>>,
+    ) -> Result<Self> {
         ensure!(
             network.is_some() || forest.is_some(),
             "the model is damaged: it has neither a network nor a forest\nhint: train again, or copy the whole folder of the run"
         );
-        Ok(Self {
-            network: network.map(Predictor::new).transpose()?,
-            forest,
-        })
+        Ok(Self { network, forest })
     }
 
     /// The network's weights.
     pub(crate) fn network(&self) -> Option<&Params> {
-        self.network.as_ref().map(Predictor::params)
+        self.network.as_ref().map(|network| network.params())
     }
 
     /// The network.
-    pub(crate) fn predictor(&self) -> Option<&Predictor> {
+    pub(crate) fn predictor(&self) -> Option<&Arc<Predictor>> {
         self.network.as_ref()
     }
 
@@ -79,7 +79,7 @@ impl Scorer {
     pub(crate) fn batch_rows(&self) -> usize {
         self.network
             .as_ref()
-            .map_or(FOREST_ROWS, Predictor::batch_rows)
+            .map_or(FOREST_ROWS, |network| network.batch_rows())
     }
 
     /// The scores of encoded rows, in which NaN is a missing value, on this thread.

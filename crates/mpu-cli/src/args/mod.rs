@@ -22,7 +22,7 @@ use mpu_data::split::{Protocol, Scenario};
 use mpu_data::{ClassCount, DatasetId};
 use mpu_loss::Surrogate;
 use mpu_report::Format;
-use mpu_train::{DeviceChoice, Method};
+use mpu_train::{DeviceChoice, EngineChoice, Method};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -291,6 +291,10 @@ pub(crate) struct Train {
     #[arg(long, conflicts_with = "resume")]
     device: Option<DeviceChoice>,
 
+    /// What makes the steps: fused (CPU only, the fastest there) or candle (any device); by the device if not given.
+    #[arg(long, value_parser = slug_parser::<EngineChoice>(&EngineChoice::ALL.map(EngineChoice::slug)), conflicts_with = "resume")]
+    engine: Option<EngineChoice>,
+
     /// Threads; all cores if not given. The result does not depend on it.
     #[arg(long, value_parser = thread_count())]
     pub(crate) threads: Option<usize>,
@@ -330,6 +334,7 @@ impl Train {
         set("train.batch-size", self.batch_size.map(|n| n.to_string()));
         set("seed", self.seed.map(|n| n.to_string()));
         set("device", self.device.map(|d| text(&d.to_string())));
+        set("engine", self.engine.map(|e| text(e.slug())));
         set("data.file", self.data.as_ref().map(|file| path(file)));
         set("data.test", self.test.as_ref().map(|file| path(file)));
         match self.prior.as_deref() {

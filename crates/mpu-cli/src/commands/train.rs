@@ -110,7 +110,8 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         if let Some(mark) = &prepared.facts.mark {
             tracing::warn!("the data are not as published: {mark}");
         }
-        // Only now, so that a fault in the data leaves no folder behind.
+        config.device.check()?;
+        // Only now, so that a fault in the data or a missing device leaves no folder behind.
         let folder = if let Some(folder) = resumed {
             folder
         } else {

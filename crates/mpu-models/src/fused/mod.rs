@@ -15,7 +15,7 @@ pub use self::products::Products;
 use self::mlp::MlpWorkspace;
 use self::moments::Statistics;
 use self::resnet::ResNetWorkspace;
-use crate::error::{Error, Result, check_length};
+use crate::error::{Error, Result, check_length, own_network};
 use crate::kernels::isa::Isa;
 use crate::params::Params;
 use crate::spec::{Mode, ModelSpec};
@@ -81,6 +81,7 @@ impl Workspace {
             ModelSpec::ResNet(net) => {
                 Body::ResNet(ResNetWorkspace::new(net, max_rows, isa, threads))
             }
+            ModelSpec::Module(_) => return Err(own_network("the fused path")),
         };
         Ok(Self {
             spec: spec.clone(),

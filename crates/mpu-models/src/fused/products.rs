@@ -1,6 +1,6 @@
 //! The matrix products of a training step and nothing else: what the step is measured against.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, own_network};
 use crate::kernels::matmul::{self, Mat};
 use crate::spec::{BlockShape, ModelSpec, PLANES};
 use crate::threads::Threads;
@@ -57,6 +57,7 @@ impl Products {
                     inputs = outputs;
                 }
             }
+            ModelSpec::Module(_) => return Err(own_network("the list of matrix products")),
             ModelSpec::ResNet(net) => {
                 let pixels = net.height * net.width;
                 push_layer(

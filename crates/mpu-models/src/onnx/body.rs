@@ -19,6 +19,10 @@ pub(super) fn add(graph: &mut Graph, params: &Params, x: &str, scores: &str) -> 
     match params.spec() {
         ModelSpec::Mlp(mlp) => body.mlp(mlp, x, scores),
         ModelSpec::ResNet(net) => body.resnet(net, x, scores),
+        ModelSpec::Module(_) => Err(Error::OwnNetwork {
+            what: "the export to ONNX",
+            hint: "its operations are known to the program that wrote it alone: use it there",
+        }),
     }
 }
 

@@ -107,6 +107,7 @@ pub fn to_bytes(model: Model<'_>, options: &Options) -> Result<Vec<u8>> {
             let name = match params.spec() {
                 ModelSpec::Mlp(_) => "mlp",
                 ModelSpec::ResNet(_) => "resnet",
+                ModelSpec::Module(_) => "module",
             };
             (name, params.spec().inputs(), params.spec().outputs())
         }

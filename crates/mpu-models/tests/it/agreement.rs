@@ -45,7 +45,7 @@ fn check(spec: &ModelSpec, n: usize, seed: u64) {
     let batch = draws(rng, n * spec.inputs());
     let dlogits = draws(rng, n * spec.outputs());
 
-    let mut network = Network::new(&params, &Device::Cpu).unwrap();
+    let network = Network::new(&params, &Device::Cpu).unwrap();
     let tensor = Tensor::from_slice(&batch, (n, spec.inputs()), &Device::Cpu).unwrap();
     let scores = network.forward(&tensor, Mode::Train).unwrap();
     let slopes = Tensor::from_slice(&dlogits, (n, spec.outputs()), &Device::Cpu).unwrap();

@@ -143,7 +143,7 @@ pub(crate) trait Procedure {
     }
 
     /// Takes up the thread where a checkpoint left it.
-    fn resume(&mut self, _engine: &mut Engine, _state: &State) -> Result<()> {
+    fn resume(&mut self, _engine: &mut dyn Engine, _state: &State) -> Result<()> {
         Ok(())
     }
 
@@ -155,7 +155,7 @@ pub(crate) trait Procedure {
     /// What follows an epoch, the last of the state's history.
     fn after_epoch(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut dyn Engine,
         state: &mut State,
     ) -> Result<Option<Event<'static>>>;
 }

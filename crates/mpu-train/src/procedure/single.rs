@@ -33,12 +33,17 @@ impl Procedure for Single {
     }
 
     /// Keeps the best model so far, if that is asked for.
-    fn after_epoch(&mut self, _: &mut Engine, state: &mut State) -> Result<Option<Event<'static>>> {
+    fn after_epoch(
+        &mut self,
+        engine: &mut dyn Engine,
+        state: &mut State,
+    ) -> Result<Option<Event<'static>>> {
         if self.keep == Keep::BestRisk {
             let risk = |epoch| state.figures(epoch)?.validation_risk;
             let best = state.kept.as_ref().and_then(|kept| risk(kept.epoch));
             let now = risk(state.epochs_done());
             if best.is_none_or(|best| now.is_some_and(|now| now < best)) {
+                engine.store(state)?;
                 state.keep_current();
                 state.use_kept();
             }

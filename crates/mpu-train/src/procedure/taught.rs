@@ -68,7 +68,7 @@ impl Procedure for Taught<'_> {
         Some(places.flat_map(target).collect())
     }
 
-    fn after_epoch(&mut self, _: &mut Engine, _: &mut State) -> Result<Option<Event<'static>>> {
+    fn after_epoch(&mut self, _: &mut dyn Engine, _: &mut State) -> Result<Option<Event<'static>>> {
         Ok(None)
     }
 }

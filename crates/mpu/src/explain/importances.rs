@@ -79,7 +79,7 @@ pub(crate) fn importances(
     let _span = tracing::info_span!("importances").entered();
     let forest = prepared.grown.as_ref().map(|grown| &grown.student.apart);
     let forest = scorer.forest().and(forest).cloned();
-    let unseen = Scorer::new(scorer.network().cloned(), forest)?;
+    let unseen = Scorer::new(scorer.predictor().cloned(), forest)?;
 
     let (labels, shape) = (&kept.held.labels, kept.held.features.shape());
     let (values, width) = (kept.held.features.values(), shape.len());

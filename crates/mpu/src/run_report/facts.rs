@@ -178,6 +178,10 @@ pub(crate) fn network(spec: &ModelSpec) -> String {
             )
         }
         ModelSpec::ResNet(resnet) => format!("ResNet-{}", resnet.depth),
+        ModelSpec::Module(module) => format!(
+            "a network of the user's own, {} variables",
+            module.variables.len()
+        ),
     }
 }
 

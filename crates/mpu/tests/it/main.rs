@@ -5,3 +5,4 @@
 mod classifier;
 mod explain;
 mod label_selection;
+mod own_network;

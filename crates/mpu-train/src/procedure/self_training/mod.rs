@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use self::targets::{average, match_priors, raise_priors};
 use super::{Procedure, no_best_epoch, pool_places};
 use crate::checkpoint::State;
-use crate::engine::Engine;
+use crate::engine::{Engine, Rows};
 use crate::error::{Result, checkpoint};
 use crate::event::Event;
 use crate::problem::Problem;
@@ -206,18 +206,15 @@ impl<'a> Stages<'a> {
         Ok(Second { estimator, gain })
     }
 
-    /// Scores of the pool's rows, `k` to a row.
-    fn scores(&self, engine: &mut Engine, params: &Params) -> Result<Vec<f32>> {
-        let train = self.problem.train();
+    /// Scores of the pool's rows, `k` to a row, by the model in training or by another.
+    fn scores(&self, engine: &mut dyn Engine, other: Option<&Params>) -> Result<Vec<f32>> {
         let is_pool = |&row: &usize| self.places[row].is_some();
-        let rows: Vec<usize> = (0..train.labels.len()).filter(is_pool).collect();
+        let rows: Vec<usize> = (0..self.places.len()).filter(is_pool).collect();
         let _span = tracing::debug_span!("scoring the pool", rows = rows.len()).entered();
-        let mut scores = Vec::new();
-        for part in rows.chunks(4096) {
-            let features = train.features.select(part);
-            scores.extend(engine.predict(params, features.values())?);
+        match other {
+            None => engine.predict(Rows::Train(&rows)),
+            Some(params) => engine.predict_by(params, Rows::Train(&rows)),
         }
-        Ok(scores)
     }
 
     /// What a model with such scores of the pool knows of it.
@@ -247,7 +244,7 @@ impl Procedure for Stages<'_> {
         Some(targets.map(|&target| f64::from(target)).collect())
     }
 
-    fn resume(&mut self, engine: &mut Engine, state: &State) -> Result<()> {
+    fn resume(&mut self, engine: &mut dyn Engine, state: &State) -> Result<()> {
         let Some(kept) = &state.kept else {
             if state.targets.is_empty() {
                 return Ok(());
@@ -263,7 +260,7 @@ impl Procedure for Stages<'_> {
                 "it has {found} targets where the pool needs {needed}: it is of other rows, or of another method"
             )));
         }
-        let scores = self.scores(engine, &kept.params)?;
+        let scores = self.scores(engine, Some(&kept.params))?;
         self.second = Some(self.second(&scores)?);
         Ok(())
     }
@@ -275,16 +272,17 @@ impl Procedure for Stages<'_> {
     /// Moves the pool's targets on, and begins the second stage when the warm-up is over.
     fn after_epoch(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut dyn Engine,
         state: &mut State,
     ) -> Result<Option<Event<'static>>> {
         let (constants, epoch) = (self.constants, state.epochs_done());
         if epoch < constants.warm_up_epochs || epoch == self.run.settings.epochs {
             return Ok(None);
         }
-        let scores = self.scores(engine, &state.params)?;
+        let scores = self.scores(engine, None)?;
         let begins = epoch == constants.warm_up_epochs;
         if begins {
+            engine.store(state)?;
             state.keep_current();
             self.second = Some(self.second(&scores)?);
         }

@@ -1,0 +1,151 @@
+//! What makes the steps of a run: fused passes on the CPU, or candle's operations on any device.
+
+pub(crate) mod candle;
+mod fused;
+
+use candle_core::Device;
+use mpu_models::{Network, Params};
+use mpu_risk::{Estimator, Groups, RiskTerms};
+
+use self::candle::Candle;
+use self::fused::Fused;
+use crate::batch::Batches;
+use crate::checkpoint::State;
+use crate::device::DeviceChoice;
+use crate::error::{Error, Result};
+use crate::problem::Problem;
+use crate::trainer::Run;
+
+/// What makes the steps of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EngineChoice {
+    /// Hand-written passes in reused buffers: MLP and ResNet on the CPU, where it is the fastest.
+    Fused,
+    /// candle's operations and gradients: any network on any device. Parameters, the optimiser's memory and the rows
+    /// stay there; figures are read once an epoch.
+    Candle,
+}
+
+mpu_data::named!(EngineChoice, "engine", { Fused => "fused", Candle => "candle" });
+
+/// A network in training. It stands where its last step left it.
+pub(crate) trait Engine {
+    /// Takes up the batches of an epoch.
+    fn begin(&mut self, epoch: &Epoch<'_>) -> Result<()>;
+
+    /// Makes a step on one of the batches.
+    fn step(&mut self, epoch: &Epoch<'_>, batch: usize) -> Result<Made>;
+
+    /// The scores of the epoch's steps, `k` to a row in the order of training, where they have not been told
+    /// ([`Made::Later`]). `None` if a parameter is not finite any more.
+    fn told(&mut self) -> Result<Option<Vec<f32>>>;
+
+    /// Takes note that the epoch is whole: this is what [`store`](Self::store) gives from now on.
+    fn mark(&mut self) -> Result<()>;
+
+    /// Writes parameters and the optimiser's memory after the last whole epoch into a state.
+    fn store(&self, state: &mut State) -> Result<()>;
+
+    /// Scores of rows in evaluation mode, `k` to a row.
+    fn predict(&mut self, rows: Rows<'_>) -> Result<Vec<f32>>;
+
+    /// The same by other parameters.
+    fn predict_by(&mut self, params: &Params, rows: Rows<'_>) -> Result<Vec<f32>>;
+}
+
+/// What an engine needs to know of an epoch.
+pub(crate) struct Epoch<'a> {
+    /// The rows of each batch.
+    pub(crate) batches: Batches,
+    /// What is minimised.
+    pub(crate) estimator: &'a Estimator,
+    /// What it may know of the rows of a batch.
+    pub(crate) groups: &'a dyn Fn(&[usize]) -> Result<Groups>,
+    /// The learning rate.
+    pub(crate) lr: f64,
+}
+
+/// Rows of a problem.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rows<'a> {
+    /// These of the training rows.
+    Train(&'a [usize]),
+    /// All validation rows.
+    Validation,
+    /// All test rows.
+    Test,
+}
+
+/// What came of a step.
+pub(crate) enum Made {
+    /// Its figures.
+    Step(Step),
+    /// They stay on the device until the epoch is over.
+    Later,
+    /// A score or the gradient is not finite.
+    Diverged,
+}
+
+/// The figures of a step.
+pub(crate) struct Step {
+    /// The batch's scores, row by row.
+    pub(crate) scores: Vec<f64>,
+    /// The parts of its risk.
+    pub(crate) terms: RiskTerms,
+}
+
+/// Where a run computes.
+enum Place {
+    Fused,
+    Candle(Device),
+}
+
+impl Run {
+    fn place(&self) -> Result<Place> {
+        let device = self.device.resolve()?;
+        if device.is_none() && self.device == DeviceChoice::Auto {
+            tracing::warn!(
+                "device auto: there is no CUDA or Metal device here, or none was built in; the CPU is used"
+            );
+        }
+        match (self.engine, device) {
+            (Some(EngineChoice::Fused), Some(_)) => Err(Error::FusedElsewhere {
+                device: self.device,
+            }),
+            (None, None) if self.module.is_none() => Ok(Place::Fused),
+            (Some(EngineChoice::Fused), None) => Ok(Place::Fused),
+            (_, device) => Ok(Place::Candle(device.unwrap_or(Device::Cpu))),
+        }
+    }
+
+    fn network(&self, params: &Params, device: &Device) -> Result<Network> {
+        Ok(match &self.module {
+            Some(module) => Network::of(module, params, device)?,
+            None => Network::new(params, device)?,
+        })
+    }
+
+    /// The engine of the run, at the given state.
+    pub(crate) fn engine<'a>(
+        &'a self,
+        problem: &'a Problem,
+        state: &State,
+    ) -> Result<Box<dyn Engine + 'a>> {
+        Ok(match self.place()? {
+            Place::Fused => Box::new(Fused::new(self, problem, state)?),
+            Place::Candle(device) => Box::new(Candle::new(self, problem, state, &device)?),
+        })
+    }
+
+    /// Scores of rows in evaluation mode, `k` to a row.
+    pub fn predict(&self, params: &Params, rows: &[f32]) -> Result<Vec<f32>> {
+        match self.place()? {
+            Place::Fused => fused::predict(self, params, rows),
+            Place::Candle(device) => candle::predict(&self.network(params, &device)?, rows),
+        }
+    }
+}
+
+fn tensor(operation: &'static str) -> impl Fn(candle_core::Error) -> Error {
+    move |source| mpu_risk::Error::Tensor { operation, source }.into()
+}
