@@ -10,6 +10,7 @@ mod export;
 mod forests;
 mod hostile;
 mod losses;
+mod own_model;
 mod predict;
 mod prior;
 mod readme;
