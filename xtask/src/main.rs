@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod check_cuda;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Build for CUDA without a card and count what crosses the bus: a toolkit from PyPI, stubs for the driver.
+    CheckCuda(check_cuda::CheckCuda),
     /// Measure ours beside a peer on this machine.
     #[command(subcommand)]
     Bench(Bench),
@@ -69,6 +72,9 @@ fn main() -> ExitCode {
     let outcome = match args.command {
         Command::Tidy => run_tidy(),
         Command::Reproduce { args } => reproduce(&args),
+        Command::CheckCuda(args) => workspace_root()
+            .and_then(|root| check_cuda::run(&root, &args))
+            .map(|()| ExitCode::SUCCESS),
         Command::Bench(bench) => workspace_root()
             .and_then(|root| match bench {
                 Bench::Csv(size) => bench::csv::run(&root, &size),

@@ -5,21 +5,27 @@
 //! ```
 //!
 //! Reads lines `VARIANT STEPS` and answers each with the seconds these steps took and the loss of the last
-//! one. The variants: `ours` (the fused path, the risk in `f64`, fused Adam), `candle` (plain candle operations
-//! and gradients), `products` (the matrix products of a step and nothing else). Network, weights, batch and
-//! loss are those of `step_torch.py`.
+//! one. The variants: `ours` (the fused path, the risk in `f64`, fused Adam), `candle` (what the candle engine does in
+//! a step), `plain` (a loop as a user of candle-nn would write it, for mlp5), `products` (the matrix products of a step
+//! and nothing else). Network, weights, batch and loss are those of `step_torch.py`.
 
 #![allow(clippy::print_stdout, reason = "an example that reports to the reader")]
 
 use std::io::Write as _;
 use std::time::Instant;
 
-use candle_core::{Device, Tensor};
+use candle_core::{DType, Device, Module as _, Tensor};
+use candle_nn::{
+    AdamW, BatchNormConfig, ModuleT as _, Optimizer as _, ParamsAdamW, VarBuilder, VarMap,
+    batch_norm, linear,
+};
 use mpu_data::{MpuLabel, Priors};
 use mpu_loss::Loss;
 use mpu_models::fused::{Products, Workspace};
-use mpu_models::{Mode, ModelSpec, Network, OptimSpec, Optimizer, Params, Role, Threads};
-use mpu_risk::{Correction, Estimator, Groups, Objective};
+use mpu_models::{
+    DeviceOptimizer, MlpSpec, Mode, ModelSpec, Network, OptimSpec, Optimizer, Params, Role, Threads,
+};
+use mpu_risk::{Correction, Estimator, GroupTensors, Groups, Objective};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -63,6 +69,14 @@ impl Task {
         })
     }
 
+    /// Rows, the order in which they make the batch, and their groups, on a device.
+    fn tensors(&self, device: &Device) -> Result<(Tensor, Tensor, GroupTensors), Error> {
+        let rows = Tensor::from_slice(&self.rows, (self.n, self.spec.inputs()), device)?;
+        let order = Tensor::arange(0, self.n as u32, device)?;
+        let groups = GroupTensors::new(&self.groups, DType::F32, device)?;
+        Ok((rows, order, groups))
+    }
+
     fn params(&self) -> Result<Params, Error> {
         let mut params = Params::zeros(&self.spec)?;
         for entry in params.entries().to_vec() {
@@ -100,18 +114,57 @@ fn ours(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
     }))
 }
 
+/// What the candle engine of mpu-train does in a step.
 fn candle(task: &Task) -> Result<Step<'_>, Error> {
-    let mut params = task.params()?;
-    let mut network = Network::new(&params, &Device::Cpu)?;
-    let mut optimizer = Optimizer::new(OptimSpec::ADAM, params.trainable().len())?;
+    let device = Device::Cpu;
+    let network = Network::new(&task.params()?, &device)?;
+    let block = network.trainable_block()?;
+    let memory = Optimizer::new(OptimSpec::ADAM, block.elem_count())?;
+    let mut optimizer = DeviceOptimizer::new(OptimSpec::ADAM, memory.state(), block)?;
+    let (rows, order, groups) = task.tensors(&device)?;
     Ok(Box::new(move || {
-        let batch = Tensor::from_slice(&task.rows, (task.n, task.spec.inputs()), &Device::Cpu)?;
-        let logits = network.forward(&batch, Mode::Train)?;
-        let risk = task.estimator.risk(&logits, &task.groups)?;
-        let gradient = network.gradient(&risk.objective.backward()?)?;
-        optimizer.step(params.trainable_mut(), &gradient, LEARNING_RATE)?;
-        network.set_params(&params)?;
-        Ok(risk.terms.corrected)
+        let logits = network.forward(&rows.index_select(&order, 0)?, Mode::Train)?;
+        let risk = task.estimator.device_risk(&logits, &groups)?;
+        let gradient = network.gradient_block(&risk.backward()?)?;
+        optimizer.step(&gradient, LEARNING_RATE)?;
+        network.set_trainable_block(optimizer.values())?;
+        Ok(f64::from(risk.to_scalar::<f32>()?))
+    }))
+}
+
+/// The loop that a user of candle-nn would write: its layers, its variables, its optimiser.
+fn plain<'a>(task: &'a Task, spec: &MlpSpec) -> Result<Step<'a>, Error> {
+    let (device, mut vars) = (Device::Cpu, VarMap::new());
+    let vb = VarBuilder::from_varmap(&vars, DType::F32, &device);
+    let (mut layers, mut inputs) = (Vec::new(), spec.inputs);
+    for (index, &width) in spec.hidden.iter().enumerate() {
+        let linear = linear(inputs, width, vb.pp(format!("fc{}", index + 1)))?;
+        let config = BatchNormConfig::default();
+        let norm = batch_norm(width, config, vb.pp(format!("bn{}", index + 1)))?;
+        layers.push((linear, norm));
+        inputs = width;
+    }
+    let head = format!("fc{}", spec.hidden.len() + 1);
+    let head = linear(inputs, spec.outputs, vb.pp(head))?;
+    let params = task.params()?;
+    let values = params.to_tensors(&device)?;
+    vars.set(values.iter().map(|(entry, tensor)| (&entry.name, tensor)))?;
+    let settings = ParamsAdamW {
+        lr: LEARNING_RATE,
+        weight_decay: 0.0,
+        ..ParamsAdamW::default()
+    };
+    let mut optimizer = AdamW::new(vars.all_vars(), settings)?;
+    let (rows, order, groups) = task.tensors(&device)?;
+    Ok(Box::new(move || {
+        let mut x = rows.index_select(&order, 0)?;
+        for (linear, norm) in &layers {
+            x = norm.forward_t(&linear.forward(&x)?.relu()?, true)?;
+        }
+        let logits = head.forward(&x)?;
+        let risk = task.estimator.device_risk(&logits, &groups)?;
+        optimizer.backward_step(&risk)?;
+        Ok(f64::from(risk.to_scalar::<f32>()?))
     }))
 }
 
@@ -141,11 +194,14 @@ fn serve(network: &str, threads: Threads) -> Result<(), Error> {
         "resnet20" => Task::new(ModelSpec::resnet20(3, 32, 32, 10), 128)?,
         _ => return Err(format!("no network `{network}`: mlp5 or resnet20").into()),
     };
-    let mut variants = [
+    let mut variants = vec![
         ("ours", ours(&task, threads)?),
         ("candle", candle(&task)?),
         ("products", products(&task, threads)?),
     ];
+    if let ModelSpec::Mlp(spec) = &task.spec {
+        variants.push(("plain", plain(&task, spec)?));
+    }
     for line in std::io::stdin().lines() {
         let line = line?;
         let (name, steps) = line.split_once(' ').ok_or("expected `VARIANT STEPS`")?;

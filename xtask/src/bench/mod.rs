@@ -4,7 +4,7 @@ pub(crate) mod build;
 pub(crate) mod csv;
 pub(crate) mod forest;
 pub(crate) mod large;
-mod page;
+pub(crate) mod page;
 pub(crate) mod predict;
 pub(crate) mod prior;
 pub(crate) mod prior_error;
@@ -38,7 +38,7 @@ fn machine() -> String {
 }
 
 /// Runs a command to its end and gives what it printed.
-fn output(command: &mut Command) -> Result<String> {
+pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
         .output()
@@ -74,7 +74,7 @@ fn peak_mb(status: &Path) -> Option<f64> {
 }
 
 /// Removes what an earlier round has left.
-fn removed(folder: &Path) -> Result<()> {
+pub(crate) fn removed(folder: &Path) -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)
             .with_context(|| format!("removing {}", folder.display()))?;
@@ -127,7 +127,7 @@ fn available<T>(name: &str, peer: Result<T>) -> Option<T> {
 }
 
 /// A Python with the given packages in a virtual environment below `folder`, made if it is not there.
-fn python_with(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
+pub(crate) fn python_with(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
     let environment = folder.join("venv");
     let python = environment.join("bin").join("python");
     if !python.exists() {
@@ -144,7 +144,7 @@ fn python_with(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
 }
 
 /// The number after `key` in lines of `key value`.
-fn number(text: &str, key: &str) -> Result<f64> {
+pub(crate) fn number(text: &str, key: &str) -> Result<f64> {
     let value = text
         .lines()
         .find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));

@@ -160,8 +160,11 @@ const PEER_LIMIT: &str = "matrix products alone, PyTorch";
 fn variants(network: &str, peer: bool) -> Vec<Variant> {
     let mut list = vec![
         (OURS, "ours", false),
-        ("candle, plain operations", "candle", false),
+        ("mpu, candle engine", "candle", false),
     ];
+    if network == "mlp5" {
+        list.push(("candle-nn, a loop of its own layers", "plain", false));
+    }
     list.push((LIMIT, "products", false));
     if peer {
         list.push(("PyTorch eager, fused Adam", "eager", true));
@@ -247,8 +250,9 @@ impl Bench<'_> {
                 self.rounds
             );
             for variant in &mut variants {
-                // The slow one has fewer steps, so that a round stays a round.
-                let steps = if variant.name == "candle" { 1 } else { repeats };
+                // The slow ones have fewer steps, so that a round stays a round.
+                let is_slow = matches!(variant.name, "candle" | "plain");
+                let steps = if is_slow { 1 } else { repeats };
                 let (seconds, _) = run(variant, steps)?;
                 variant.times.push(seconds / steps as f64);
             }
