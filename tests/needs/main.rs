@@ -29,6 +29,9 @@ mod items;
 mod made_up;
 #[path = "../../crates/mpu-models/tests/it/networks.rs"]
 mod networks;
+#[allow(dead_code, unreachable_pub, reason = "a program of its own")]
+#[path = "../../examples/own_model/src/main.rs"]
+mod own_model;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../../crates/mpu-data/src/source/server.rs"]
 mod server;

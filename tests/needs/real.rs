@@ -45,6 +45,10 @@ pub(crate) fn tests() -> Vec<Trial> {
             "real::the_same_rows_in_another_packing_are_as_published",
             the_same_rows_in_another_packing_are_as_published,
         ),
+        Need::Dataset(DatasetId::FashionMnist).test(
+            "real::the_network_of_the_example_beats_the_perceptron",
+            the_network_of_the_example_beats_the_perceptron,
+        ),
         Need::Dataset(DatasetId::Svhn).test(
             "real::svhn_there_is_marked_as_a_subset",
             svhn_there_is_marked_as_a_subset,
@@ -67,6 +71,13 @@ pub(crate) fn tests() -> Vec<Trial> {
         ),
     ];
     published.chain(drawn).chain(ranges).chain(single).collect()
+}
+
+/// `examples/own_model/` on a subset of Fashion-MNIST.
+fn the_network_of_the_example_beats_the_perceptron() {
+    let [mlp, own] = crate::own_model::accuracies(&locations(), 3000, 12).unwrap();
+    println!("MLP-5 {mlp}, the network of the example {own}");
+    assert!(own > mlp, "the network {own}, MLP-5 {mlp}");
 }
 
 /// The user's data folder alone: no cache, no download.

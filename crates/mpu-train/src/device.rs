@@ -38,9 +38,14 @@ impl DeviceChoice {
             } else {
                 format!("build with `--features {feature}`, or use `--device cpu`")
             };
-            move |error: candle_core::Error| Error::Device {
-                name: self.to_string(),
-                why: format!("{error}\nhint: {hint}"),
+            move |error: candle_core::Error| {
+                // What follows the first line is where in candle it happened.
+                let error = error.to_string();
+                let first = error.lines().next().unwrap_or_default();
+                Error::Device {
+                    name: self.to_string(),
+                    why: format!("{first}\nhint: {hint}"),
+                }
             }
         };
         match self {

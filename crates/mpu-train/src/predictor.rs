@@ -55,10 +55,9 @@ impl Predictor {
         let batch_rows = match params.spec() {
             ModelSpec::Mlp(_) => 256,
             ModelSpec::ResNet(_) => 16,
-            // A network of the user's own needs its module.
             ModelSpec::Module(_) => {
-                Network::new(&params, &Device::Cpu)?;
-                0
+                let (what, hint) = ("a predictor", "`Predictor::of` takes its module");
+                return Err(mpu_models::Error::OwnNetwork { what, hint }.into());
             }
         };
         Ok(Self {

@@ -30,8 +30,8 @@ fn rows(n: usize, shift: usize) -> (Features, Vec<usize>) {
 }
 
 fn problem() -> Problem {
-    let sample = |shift| {
-        let (features, classes) = rows(ROWS, shift);
+    let sample = |n, shift| {
+        let (features, classes) = rows(n, shift);
         let known = |(i, &class): (usize, &usize)| match class {
             2 => Unlabeled,
             _ if i % 2 == 0 => Labeled(class),
@@ -40,12 +40,12 @@ fn problem() -> Problem {
         let labels = classes.iter().enumerate().map(known).collect();
         (Sample { features, labels }, classes)
     };
-    let (train, oracle) = sample(0);
+    let (train, oracle) = sample(ROWS, 0);
     let (features, classes) = rows(30, 5);
     let priors = priors();
     Problem::new(priors.classes(), train)
         .and_then(|problem| problem.with_oracle(oracle))
-        .and_then(|problem| problem.with_validation(sample(3).0))
+        .and_then(|problem| problem.with_validation(sample(30, 3).0))
         .and_then(|problem| problem.with_test(Judged { features, classes }))
         .unwrap()
 }
@@ -62,8 +62,11 @@ fn run(model: ModelSpec, method: Method, engine: EngineChoice) -> Run {
         ..TrainSettings::default()
     };
     if method == Method::CsmpuSt {
+        // It goes on to the last epoch, whatever it has learned.
         settings.self_training = Some(SelfTraining {
             warm_up_epochs: 3,
+            collapse_distance: 1.0,
+            least_kept: 0.0,
             ..SelfTraining::default()
         });
     }

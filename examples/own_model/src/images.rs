@@ -1,4 +1,4 @@
-//! Images with the mark of their class at some place, for machines without Fashion-MNIST.
+//! Images with the mark of their class near the middle, for machines without Fashion-MNIST.
 
 use mpu::Result;
 use mpu::data::{Dataset, Features, Holdout, Origin, Provenance, Rows, Shape, TrainTest};
@@ -19,13 +19,13 @@ fn part(n_rows: usize, seed: usize) -> Result<Dataset> {
     let noise = |i: usize| (i * 7919 + seed * 104_729) % 1009;
     let mut pixels = Vec::with_capacity(n_rows * SIDE * SIDE);
     for row in 0..n_rows {
-        let (top, left) = (noise(3 * row) % 22, noise(5 * row + 1) % 22);
+        let (top, left) = (8 + noise(3 * row) % 5, 8 + noise(5 * row + 1) % 5);
         for pixel in 0..SIDE * SIDE {
             let (y, x) = (
                 (pixel / SIDE).wrapping_sub(top),
                 (pixel % SIDE).wrapping_sub(left),
             );
-            let is_mark = x < 6 && y < 6 && [y, x, x + y, x * y][row % 4] % 3 == 0;
+            let is_mark = x < 12 && y < 12 && [y, x, x + y, x * y][row % 4] % 3 == 0;
             let ground = noise(row * SIDE * SIDE + pixel) % 64;
             pixels.push(if is_mark { 255.0 } else { ground as f32 });
         }

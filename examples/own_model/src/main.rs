@@ -2,29 +2,33 @@
 mod images;
 
 use candle_core::{Module as _, Result as TensorResult, Tensor};
-use candle_nn::{Conv2d, Conv2dConfig, Linear, ModuleT, VarBuilder, conv2d, linear};
+use candle_nn::{BatchNorm, Conv2d, Conv2dConfig, Linear, ModuleT, VarBuilder};
+use candle_nn::{batch_norm, conv2d, linear};
 use mpu::data::source::{progress::Quiet, resolve::Locations, resolve::locate};
 use mpu::models::{Module, Threads};
 use mpu::train::Unobserved;
 use mpu::{Prepared, Result, RunConfig};
 
-struct Cnn(Conv2d, Conv2d, Linear);
+struct Cnn(Conv2d, Conv2d, BatchNorm, Linear);
 
 impl Cnn {
     fn new(vb: VarBuilder<'_>) -> TensorResult<Self> {
         let mut halving = Conv2dConfig::default();
         (halving.padding, halving.stride) = (1, 2);
-        let first = conv2d(1, 8, 3, halving, vb.pp("first"))?;
-        let second = conv2d(8, 16, 3, halving, vb.pp("second"))?;
-        Ok(Self(first, second, linear(784, 4, vb.pp("scores"))?))
+        Ok(Self(
+            conv2d(1, 8, 3, halving, vb.pp("first"))?,
+            conv2d(8, 16, 3, halving, vb.pp("second"))?,
+            batch_norm(16, 1e-5, vb.pp("norm"))?,
+            linear(784, 4, vb.pp("scores"))?,
+        ))
     }
 }
 
 impl ModuleT for Cnn {
-    fn forward_t(&self, images: &Tensor, _train: bool) -> TensorResult<Tensor> {
-        let x = self.0.forward(images)?.relu()?;
-        let x = self.1.forward(&x)?.relu()?;
-        self.2.forward(&x.flatten_from(1)?)
+    fn forward_t(&self, images: &Tensor, train: bool) -> TensorResult<Tensor> {
+        let x = self.1.forward(&self.0.forward(images)?.relu()?)?;
+        let x = self.2.forward_t(&x, train)?.relu()?;
+        self.3.forward(&x.flatten_from(1)?)
     }
 }
 
@@ -40,14 +44,15 @@ pub fn accuracies(places: &Locations, rows: usize, epochs: usize) -> Result<[f64
         None => images::generated(rows)?,
     };
     let accuracy = |rows: &Prepared| -> Result<f64> {
-        let outcome = rows.train(&config, 1e-3, Threads::ONE, None, &mut Unobserved)?;
-        let figures = outcome.reported();
-        Ok(figures.and_then(|it| it.test_accuracy).unwrap_or(0.0))
+        let run = rows.train(&config, 1e-3, Threads::ONE, None, &mut Unobserved)?;
+        Ok(run
+            .reported()
+            .and_then(|it| it.test_accuracy)
+            .unwrap_or(0.0))
     };
     let rows = Prepared::of(&config, &data, &mut Unobserved)?;
     let mlp = accuracy(&rows)?;
-    let own = accuracy(&rows.with_module(Module::new(Cnn::new))?)?;
-    Ok([mlp, own])
+    Ok([mlp, accuracy(&rows.with_module(Module::new(Cnn::new))?)?])
 }
 
 fn main() -> Result<()> {

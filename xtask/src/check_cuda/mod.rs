@@ -40,8 +40,9 @@ enum Stub {
     Counting,
 }
 
-/// Bytes that a step may copy up: sizes, strides and scalars. A row of MNIST has 3136, the parameters of MLP-5 two million.
-const STEP_BYTES: f64 = 16_384.0;
+/// Bytes that a step may copy up: sizes, strides and scalars. The smaller batch of rows has 156 800, the parameters of either
+/// network over a million.
+const STEP_BYTES: f64 = 65_536.0;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckCuda {
@@ -67,6 +68,7 @@ pub(crate) fn run(root: &Path, args: &CheckCuda) -> Result<()> {
         program,
         no_card,
         counting,
+        runtime: toolkit.join("lib"),
     };
     bench.refusals()?;
     let mut text = "| network | copies up a step | bytes up a step | copies down a step | kernels a step | copies down an epoch |\n|---|---|---|---|---|---|\n".to_owned();
@@ -210,6 +212,8 @@ struct Check {
     program: PathBuf,
     no_card: PathBuf,
     counting: PathBuf,
+    /// Where CUDA's own runtime is.
+    runtime: PathBuf,
 }
 
 impl Check {
@@ -222,7 +226,10 @@ impl Check {
             .args(args.split(' '))
             .arg("--out")
             .arg(&out)
-            .env("LD_LIBRARY_PATH", driver)
+            .env(
+                "LD_LIBRARY_PATH",
+                format!("{}:{}", driver.display(), self.runtime.display()),
+            )
             .env("MPU_CUDA_COUNTS", self.folder.join("counts"))
             .env("MPU_DATA_DIR", self.folder.join("data"))
             .env("MPU_OFFLINE", "1");

@@ -103,11 +103,6 @@ enum Place {
 impl Run {
     fn place(&self) -> Result<Place> {
         let device = self.device.resolve()?;
-        if device.is_none() && self.device == DeviceChoice::Auto {
-            tracing::warn!(
-                "device auto: there is no CUDA or Metal device here, or none was built in; the CPU is used"
-            );
-        }
         match (self.engine, device) {
             (Some(EngineChoice::Fused), Some(_)) => Err(Error::FusedElsewhere {
                 device: self.device,
@@ -131,7 +126,14 @@ impl Run {
         problem: &'a Problem,
         state: &State,
     ) -> Result<Box<dyn Engine + 'a>> {
-        Ok(match self.place()? {
+        let place = self.place()?;
+        let on_cpu = matches!(&place, Place::Fused | Place::Candle(Device::Cpu));
+        if on_cpu && self.device == DeviceChoice::Auto {
+            tracing::warn!(
+                "device auto: there is no CUDA or Metal device here, or none was built in; the CPU is used"
+            );
+        }
+        Ok(match place {
             Place::Fused => Box::new(Fused::new(self, problem, state)?),
             Place::Candle(device) => Box::new(Candle::new(self, problem, state, &device)?),
         })
