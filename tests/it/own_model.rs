@@ -7,6 +7,8 @@ use mpu_data::source::resolve::Locations;
 #[allow(
     dead_code,
     unreachable_pub,
+    clippy::field_reassign_with_default,
+    clippy::needless_pass_by_value,
     clippy::print_stdout,
     reason = "a program of its own"
 )]

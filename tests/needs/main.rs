@@ -29,7 +29,13 @@ mod items;
 mod made_up;
 #[path = "../../crates/mpu-models/tests/it/networks.rs"]
 mod networks;
-#[allow(dead_code, unreachable_pub, reason = "a program of its own")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::field_reassign_with_default,
+    clippy::needless_pass_by_value,
+    reason = "a program of its own"
+)]
 #[path = "../../examples/own_model/src/main.rs"]
 mod own_model;
 #[allow(dead_code, reason = "other tests use the rest")]

@@ -215,7 +215,9 @@ impl<R: Rng> Drawn<R> {
             Hint::Const(value) => values.fill(value as f32),
             Hint::Randn { mean, stdev } => {
                 fill_normal(values, stdev, &mut self.rng);
-                values.iter_mut().for_each(|value| *value += mean as f32);
+                for value in values {
+                    *value += mean as f32;
+                }
             }
             Hint::Uniform { lo, up } => fill_uniform(values, lo, up, &mut self.rng),
             Hint::Kaiming {
@@ -282,6 +284,10 @@ mod tests {
     struct Normed(Linear, BatchNorm, Linear);
 
     impl Normed {
+        #[allow(
+            clippy::needless_pass_by_value,
+            reason = "as candle-nn's layers take it"
+        )]
         fn new(vb: VarBuilder<'_>) -> candle_core::Result<Self> {
             Ok(Self(
                 linear(3, 5, vb.pp("z"))?,

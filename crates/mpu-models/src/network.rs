@@ -33,8 +33,9 @@ pub struct Network {
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = f.debug_struct("Network").field("spec", &self.spec).finish();
-        shown
+        f.debug_struct("Network")
+            .field("spec", &self.spec)
+            .finish_non_exhaustive()
     }
 }
 

@@ -83,9 +83,10 @@ impl Combination {
             shares
         };
         let is_left_out = n_pool == 0 && self.negative_correction != Correction::Ure;
-        let mut negative = match is_left_out {
-            true => vec![0.0; k],
-            false => shares(&self.labeled_as_negative, -1.0),
+        let mut negative = if is_left_out {
+            vec![0.0; k]
+        } else {
+            shares(&self.labeled_as_negative, -1.0)
         };
         if n_pool > 0 {
             negative[k - 1] = self.pool / n_pool as f64;

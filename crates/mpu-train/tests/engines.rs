@@ -1,5 +1,7 @@
 //! The candle engine on the CPU, held to the fused one: the same losses, and the same way of stopping and going on.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use candle_core::{Module as _, ModuleT, Tensor};
 use candle_nn::{BatchNorm, BatchNormConfig, Linear, VarBuilder, batch_norm, linear};
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
@@ -238,6 +240,10 @@ fn a_run_that_leaves_the_finite_numbers_ends_with_the_epoch() {
 struct Own(Linear, BatchNorm, Linear);
 
 impl Own {
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "as candle-nn's layers take it"
+    )]
     fn new(vb: VarBuilder<'_>) -> candle_core::Result<Self> {
         Ok(Self(
             linear(36, 24, vb.pp("first"))?,
@@ -280,7 +286,7 @@ fn a_network_of_the_users_own_learns_and_goes_on() {
     let right = scores
         .chunks(3)
         .zip(&classes)
-        .filter(|(scores, class)| mpu_data::top_class(*scores) == **class);
+        .filter(|(scores, class)| mpu_data::top_class(scores) == **class);
     assert_eq!(right.count() as f64 / 30.0, accuracy);
     run.engine = Some(EngineChoice::Fused);
     let error = run.train(&problem(), None, &mut Unobserved).unwrap_err();

@@ -11,8 +11,8 @@ use mpu_data::split::draw::hold_out;
 use mpu_data::table::{DataCheck, MpuTable, TableInput, read_held_out};
 use mpu_data::{ClassCount, Features, MpuLabel, Priors, Scaler, Scaling, Seed, Shape, Stream};
 use mpu_eval::TrainingRange;
-use mpu_models::Module;
 use mpu_models::forest::ForestSpec;
+use mpu_models::{ModelSpec, Module};
 use mpu_prior::{EstimateOptions, EstimatorKind, Margins, PriorReport};
 use mpu_report::Record;
 use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
@@ -239,13 +239,7 @@ impl<'a> TableRows<'a> {
         };
         let digest: Vec<String> = held.iter().map(usize::to_string).collect();
         Ok(Prepared {
-            model: match &config.model {
-                Some(ModelConfig::Forest { .. }) => None,
-                _ => Some(match &self.module {
-                    Some(module) => module.spec(shape, classes.get())?,
-                    None => config.architecture(shape, classes.get())?,
-                }),
-            },
+            model: self.network(classes)?,
             module: self.module.clone(),
             grown,
             kept,
@@ -294,6 +288,16 @@ impl<'a> TableRows<'a> {
         };
         let report = report.map_err(|error| error.naming(&self.table.class_names))?;
         Ok((report.priors()?, Some(report)))
+    }
+
+    /// The network to be trained, if there is one.
+    fn network(&self, classes: ClassCount) -> Result<Option<ModelSpec>> {
+        let (shape, k) = (self.table.features.shape(), classes.get());
+        Ok(match (&self.config.model, &self.module) {
+            (Some(ModelConfig::Forest { .. }), _) => None,
+            (_, Some(module)) => Some(module.spec(shape, k)?),
+            (_, None) => Some(self.config.architecture(shape, k)?),
+        })
     }
 
     /// All rows, scaled: for estimates that hold rows out by themselves.

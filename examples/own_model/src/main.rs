@@ -32,8 +32,7 @@ impl ModuleT for Cnn {
     }
 }
 
-/// Accuracy on test rows with MLP-5 and with the network above: three classes are observed, the
-/// fourth is negative and makes up half of the pool.
+/// Accuracy on test rows with MLP-5 and with the network above; half of the pool is negative.
 pub fn accuracies(places: &Locations, rows: usize, epochs: usize) -> Result<[f64; 2]> {
     let text = "method=csmpu-st data.dataset=fashion-mnist data.classes=4 data.scaling=div255";
     let text = format!("{text} data.max-rows={rows} train.epochs={epochs} train.batch-size=64");
@@ -45,10 +44,8 @@ pub fn accuracies(places: &Locations, rows: usize, epochs: usize) -> Result<[f64
     };
     let accuracy = |rows: &Prepared| -> Result<f64> {
         let run = rows.train(&config, 1e-3, Threads::ONE, None, &mut Unobserved)?;
-        Ok(run
-            .reported()
-            .and_then(|it| it.test_accuracy)
-            .unwrap_or(0.0))
+        let found = run.reported().and_then(|it| it.test_accuracy);
+        Ok(found.unwrap_or(0.0))
     };
     let rows = Prepared::of(&config, &data, &mut Unobserved)?;
     let mlp = accuracy(&rows)?;

@@ -4,6 +4,7 @@
 //! the program must say so; with one that only counts, what crosses the bus in a step is measured.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -158,7 +159,7 @@ fn stubs(folder: &Path, cudarc: &Path, stub: Stub, into: &Path) -> Result<()> {
         let mut code = written.to_owned();
         for function in functions(&text) {
             if !by_hand.contains(&format!("int {function}(")) {
-                code += &format!("int {function}(void) {{ return {answer}; }}\n");
+                writeln!(code, "int {function}(void) {{ return {answer}; }}")?;
             }
         }
         let source = folder.join(format!("{module}.c"));
