@@ -591,7 +591,10 @@ mod tests {
         let drawn = |rows: &TableRows<'_>| {
             let (train, held) = rows.draw().unwrap();
             assert_eq!(train.len() + held.len(), 100_000);
-            let of = |label| held.iter().filter(move |&&row| rows.table.labels[row] == label);
+            let of = |label| {
+                held.iter()
+                    .filter(move |&&row| rows.table.labels[row] == label)
+            };
             let b = of(MpuLabel::Labeled(1)).count();
             (held, b)
         };

@@ -148,13 +148,13 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         let text = match self.args.report.format {
             Format::Json => serde_json::to_string_pretty(&record)? + "\n",
             format => {
-                let table = match (&model.card().schema, model.reported()) {
-                    (None, Some(reported)) => table(&record, reported),
+                let table = if let (None, Some(reported)) = (&model.card().schema, model.reported())
+                {
+                    table(&record, reported)
+                } else {
+                    drop(model);
                     // Test rows are found from the folder.
-                    _ => {
-                        drop(model);
-                        mpu::judge::summary(&mpu::Classifier::load(self.folder.path())?)?
-                    }
+                    mpu::judge::summary(&mpu::Classifier::load(self.folder.path())?)?
                 };
                 let text = mpu_report::render(format, &table, &record)?;
                 let marked = record.data_mark.as_ref();
