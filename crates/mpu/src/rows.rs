@@ -631,15 +631,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let model = "model={kind=\"forest\",trees=20}".to_owned();
         let rows = TableRows::read(None, &[file(folder.path(), 6, 6), model]).unwrap();
-        let TableRows { table, config } = rows;
         let borrowed = TableRows {
-            table: Cow::Borrowed(table.as_ref()),
-            config: config.clone(),
+            table: Cow::Borrowed(rows.table.as_ref()),
+            config: rows.config.clone(),
+            module: None,
         };
         let kept = borrowed.prepare(&mut Unobserved).unwrap();
-        let gone = TableRows { table, config }
-            .prepare(&mut Unobserved)
-            .unwrap();
+        let gone = rows.prepare(&mut Unobserved).unwrap();
         assert_eq!(kept.priors, gone.priors);
         let (kept, gone) = (kept.grown.unwrap().student, gone.grown.unwrap().student);
         assert_eq!(kept.forest, gone.forest);
