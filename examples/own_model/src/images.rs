@@ -19,7 +19,7 @@ fn part(n_rows: usize, seed: usize) -> Result<Dataset> {
     let noise = |i: usize| (i * 7919 + seed * 104_729) % 1009;
     let mut pixels = Vec::with_capacity(n_rows * SIDE * SIDE);
     for row in 0..n_rows {
-        let (top, left) = (8 + noise(3 * row) % 5, 8 + noise(5 * row + 1) % 5);
+        let (top, left) = (8 + noise(3 * row) % 2, 8 + noise(5 * row + 1) % 2);
         for pixel in 0..SIDE * SIDE {
             let (y, x) = (
                 (pixel / SIDE).wrapping_sub(top),
