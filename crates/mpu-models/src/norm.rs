@@ -97,7 +97,9 @@ fn channel_mean(x: &Tensor) -> Result<Tensor> {
 /// `max(x, 0)` whose slope at zero is zero, as in PyTorch (candle's own has slope one there).
 /// NaN stays NaN.
 pub(crate) fn relu(x: &Tensor) -> Result<Tensor> {
-    x.le(0.0)?.where_cond(&x.zeros_like()?, x)
+    // A number in place of the zeros would be compared by strides, which is slow.
+    let zeros = x.zeros_like()?;
+    x.le(&zeros)?.where_cond(&zeros, x)
 }
 
 #[cfg(test)]
