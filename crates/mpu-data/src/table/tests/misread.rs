@@ -470,6 +470,6 @@ fn beside_a_class_y_is_a_coordinate() {
     let table = read(&text).unwrap();
     assert_eq!(table.class_names[0], "dent");
     assert_eq!(table.schema.label_column.as_deref(), Some("Class"));
-    let alone = read(&text.replace("Class", "size")).unwrap();
+    let alone = read(&text.replace("x,y,Class", "x,z,y")).unwrap();
     assert_eq!(alone.schema.label_column.as_deref(), Some("y"));
 }
