@@ -1,7 +1,7 @@
 //! `mpu-cli train`: run folders, the same bits again, kill and resume, and what goes wrong.
 
 use std::fmt::Write as _;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{Folder, complaint, contains_all, ends_in, signal, stderr};
@@ -180,6 +180,42 @@ fn what_cannot_be_said_stops_no_work() {
         .stderr(writer)
         .status();
     assert_eq!(again.unwrap().code(), Some(2));
+}
+
+/// A disk that is full sooner or later: the system lets no file grow beyond a number of blocks.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_whole_files_and_a_run_that_goes_on() {
+    let folder = Folder::new();
+    let line = |out: &str| small(out, "--epochs 3 --set train.checkpoint-every=1");
+    folder.told(&line("whole"));
+    let mut full = 0;
+    for blocks in [0, 1, 2, 8, 24, 72] {
+        let out = format!("full-{blocks}");
+        let command = folder.command(&line(&out));
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let output = Command::new("sh")
+            .current_dir(command.get_current_dir().unwrap())
+            .args(["-c", &limited])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .output()
+            .unwrap();
+        if output.status.code() != Some(0) {
+            full += 1;
+            contains_all(&complaint(&output, &out), &["writing", &out]);
+        }
+        for name in folder.names(&out) {
+            assert!(!ends_in(&name, "part"), "{out}: {name}");
+        }
+        if folder.path(&out).join("config.toml").exists() {
+            folder.told(&format!("train --resume {out} --offline"));
+        } else {
+            folder.told(&line(&out));
+        }
+        assert_eq!(digest(&folder, "whole"), digest(&folder, &out), "{out}");
+    }
+    assert!(full > 2, "the disk was full {full} times only");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::spec::{ModelSpec, ModuleSpec};
 /// A network that is built, whatever it is made of.
 pub(crate) type Body = Arc<dyn ModuleT + Send + Sync>;
 
-/// How to build a network of the user's own: any type that implements [`ModuleT`](candle_nn::ModuleT) and asks a
+/// How to build a network of the user's own: any type that implements [`ModuleT`] and asks a
 /// [`VarBuilder`] for its variables, as the layers of candle-nn do.
 ///
 /// It is a recipe, not a network: every run builds a fresh one on its own device. Rows come as `[n, columns]`, images as
