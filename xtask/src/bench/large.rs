@@ -89,7 +89,7 @@ fn section(args: &Large, found: &str) -> Result<String> {
     writeln!(
         text,
         "\nOurs reads the CSV file, writes the run's folder and counts the whole process; the peer has the matrix in memory, and only its `fit` counts. \
-         Measured on {}; medians of {} rounds in turn, of memory the worst.",
+         Measured on {}; rounds in turn: {}; medians, and of memory the worst.",
         machine(),
         args.rounds
     )?;
