@@ -117,7 +117,7 @@ mod tests {
             "| 2.00 |",
             "| 0.50 |",
             "90.00 %",
-            "medians of 2",
+            "rounds in turn: 2",
         ] {
             assert!(text.contains(figure), "{figure}: {text}");
         }
