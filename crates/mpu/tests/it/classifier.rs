@@ -8,12 +8,12 @@ use mpu::{
     Classifier, ClassifierParams, Error, Method, MpuTable, TableOptions, TableRows, read_table,
 };
 
-fn products(name: &str) -> PathBuf {
+pub(crate) fn products(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/products");
     folder.join(name)
 }
 
-fn table() -> MpuTable {
+pub(crate) fn table() -> MpuTable {
     let options = TableOptions {
         label_column: Some("defect".to_owned()),
         id_column: Some("id".to_owned()),

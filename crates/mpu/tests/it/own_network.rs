@@ -1,25 +1,10 @@
-use std::path::{Path, PathBuf};
-
 use candle_core::{Module as _, ModuleT, Tensor};
 use candle_nn::{BatchNorm, BatchNormConfig, Linear, VarBuilder, batch_norm, linear};
 use mpu::models::Module;
 use mpu::train::{Control, Event, Observer, State};
-use mpu::{Classifier, ClassifierParams, Error, Method, MpuTable, TableOptions, read_table};
+use mpu::{Classifier, ClassifierParams, Error, Method, MpuTable};
 
-fn products(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/products");
-    folder.join(name)
-}
-
-fn table() -> MpuTable {
-    let options = TableOptions {
-        label_column: Some("defect".to_owned()),
-        id_column: Some("id".to_owned()),
-        missing: mpu::data::table::Missing::Median,
-        ..TableOptions::default()
-    };
-    read_table(products("products.csv"), &options).unwrap()
-}
+use crate::classifier::{products, table};
 
 /// A small network of the test's own.
 struct Own(Linear, BatchNorm, Linear);
