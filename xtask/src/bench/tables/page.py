@@ -50,8 +50,9 @@ TRUST = """
 ## Can our figures be trusted?
 
 `evaluate` without true labels estimates the accuracy from held-out rows; here it is beside the accuracy on the test rows, in
-percent. *Held*: its 95 % interval has the true accuracy in it. *Above 100 %*: figures shown above 100 %, and figures that came out
-above and are shown as 100 %. `predict --precision-target 0.9` is *reached* for an observed class unless 0.9 is above the 95 % interval
+percent. *Held*: its 95 % interval has the accuracy on the test rows in it. That accuracy depends on chance as well, the more the fewer test
+rows there are; *held, with chance*: the difference is within both intervals together (their halves added squared). *Above 100 %*: figures shown above
+100 %, and figures that came out above and are shown as 100 %. `predict --precision-target 0.9` is *reached* for an observed class unless 0.9 is above the 95 % interval
 (Wilson) of its precision on the test rows; a class that answers no row is *silent*. *More answers*: classes that answer more rows than
 without the target. *Same*: `evaluate` counts the answers that `predict` gives.
 """
@@ -154,6 +155,7 @@ class Page:
             number(average([estimate for _, estimate in pairs]), 100),
             number(average([abs(estimate - truth) for truth, estimate in pairs]), 100),
             yes("held"),
+            yes("near"),
             f"{total('above_one')} and {total('clipped')}",
             number(average([run["prior_error"] for run in runs]), 1, 3),
             f"{total('reached')} of {total('classes') - total('silent')}",
@@ -166,7 +168,7 @@ class Page:
         runs = [run for run in self.of(OURS, *self.cells(self.shares)) if "error" not in run]
         groups = [(table, [run for run in runs if run["table"] == table]) for table in self.tables]
         groups += [(percent(share), [run for run in runs if run["share"] == share]) for share in self.shares]
-        first = ["", "true accuracy", "estimated", "mean absolute difference", "held", "above 100 %", "error of the priors",
+        first = ["", "true accuracy", "estimated", "mean absolute difference", "held", "held, with chance", "above 100 %", "error of the priors",
                  "target reached", "silent", "more answers", "same"]
         return TRUST + "\n" + grid(first, *(self.trusted(*group) for group in [*groups, ("all", runs)]))
 
