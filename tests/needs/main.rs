@@ -53,7 +53,7 @@ mod server;
 mod support;
 
 // Where `made_up` looks for them.
-use mpu_report::{figures, run_report};
+use mpu_report::{chart, figures, run_report};
 
 fn main() -> std::process::ExitCode {
     let tests = [
