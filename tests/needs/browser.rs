@@ -13,16 +13,10 @@ use crate::need::{Need, browser};
 use crate::{made_up, run_report};
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![
-        Need::Chromium.test(
-            "browser::a_report_of_two_runs_fits_a_desk_and_a_phone",
-            a_report_of_two_runs_fits_a_desk_and_a_phone,
-        ),
-        Need::Chromium.test(
-            "browser::the_report_of_a_real_run_fits_as_well",
-            the_report_of_a_real_run_fits_as_well,
-        ),
-    ]
+    trials! {
+        Need::Chromium => a_report_of_two_runs_fits_a_desk_and_a_phone,
+        Need::Chromium => the_report_of_a_real_run_fits_as_well,
+    }
 }
 
 /// Tells the page around it what the browser made of this one.

@@ -9,28 +9,13 @@ use crate::need::{Need, data_dir, python};
 use crate::support::{Folder, complaint, contains_all, stderr, stdout};
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![
-        Need::Data.test(
-            "commands::the_real_files_are_as_published_but_for_the_marked_subset",
-            the_real_files_are_as_published_but_for_the_marked_subset,
-        ),
-        Need::Dataset(DatasetId::Mnist).test(
-            "commands::the_split_of_mnist_is_what_the_formula_says",
-            the_split_of_mnist_is_what_the_formula_says,
-        ),
-        Need::Data.test(
-            "commands::wrong_priors_follow_from_the_runs_with_the_true_ones",
-            wrong_priors_follow_from_the_runs_with_the_true_ones,
-        ),
-        Need::Tensorboard.test(
-            "commands::tensorboard_reads_the_event_file_back",
-            tensorboard_reads_the_event_file_back,
-        ),
-        Need::Mount.test(
-            "commands::a_full_disk_is_told_and_leaves_nothing_half_written",
-            a_full_disk_is_told_and_leaves_nothing_half_written,
-        ),
-    ]
+    trials! {
+        Need::Data => the_real_files_are_as_published_but_for_the_marked_subset,
+        Need::Dataset(DatasetId::Mnist) => the_split_of_mnist_is_what_the_formula_says,
+        Need::Data => wrong_priors_follow_from_the_runs_with_the_true_ones,
+        Need::Tensorboard => tensorboard_reads_the_event_file_back,
+        Need::Mount => a_full_disk_is_told_and_leaves_nothing_half_written,
+    }
 }
 
 fn the_real_files_are_as_published_but_for_the_marked_subset() {

@@ -17,16 +17,10 @@ use crate::need::{Need, data_dir};
 use crate::server::{Response, Server};
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![
-        Need::Dataset(DatasetId::Semeion).test(
-            "downloads::a_dataset_is_downloaded_once_and_then_here",
-            a_dataset_is_downloaded_once_and_then_here,
-        ),
-        Need::Dataset(DatasetId::Mnist).test(
-            "downloads::the_hub_is_believed_if_its_rows_are_the_published_ones",
-            the_hub_is_believed_if_its_rows_are_the_published_ones,
-        ),
-    ]
+    trials! {
+        Need::Dataset(DatasetId::Semeion) => a_dataset_is_downloaded_once_and_then_here,
+        Need::Dataset(DatasetId::Mnist) => the_hub_is_believed_if_its_rows_are_the_published_ones,
+    }
 }
 
 #[derive(Default)]

@@ -12,16 +12,10 @@ use crate::need::{Need, python};
 use crate::support::{Folder, contains_all};
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![
-        Need::Onnx.test(
-            "export::the_exported_model_scores_as_the_run_does",
-            the_exported_model_scores_as_the_run_does,
-        ),
-        Need::Onnx.test(
-            "export::forests_networks_and_both_answer_as_predict_does",
-            forests_networks_and_both_answer_as_predict_does,
-        ),
-    ]
+    trials! {
+        Need::Onnx => the_exported_model_scores_as_the_run_does,
+        Need::Onnx => forests_networks_and_both_answer_as_predict_does,
+    }
 }
 
 /// Reads the model's path and rows as JSON; answers with its outputs and metadata.

@@ -16,16 +16,10 @@ use crate::need::{Need, python};
 use crate::onnx::ask;
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![
-        Need::Onnx.test(
-            "forest::onnx_runtime_answers_as_ours_does",
-            onnx_runtime_answers_as_ours_does,
-        ),
-        Need::ScikitLearn.test(
-            "forest::ours_is_as_accurate_as_scikit_learns",
-            ours_is_as_accurate_as_scikit_learns,
-        ),
-    ]
+    trials! {
+        Need::Onnx => onnx_runtime_answers_as_ours_does,
+        Need::ScikitLearn => ours_is_as_accurate_as_scikit_learns,
+    }
 }
 
 fn grow(spec: ForestSpec, layout: &Layout, rows: &[f32], targets: &Targets, seed: u64) -> Forest {

@@ -8,6 +8,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "a test shows what it measured")]
 
+/// The tests of a module by what they need, each under its own name.
+macro_rules! trials {
+    ($($need:expr => $test:ident),+ $(,)?) => {
+        vec![$($need.test(concat!(module_path!(), "::", stringify!($test)), $test)),+]
+    };
+}
+
 mod browser;
 mod commands;
 mod downloads;
@@ -46,7 +53,7 @@ mod server;
 mod support;
 
 // Where `made_up` looks for them.
-use mpu_report::{figures, run_report};
+use mpu_report::{chart, figures, run_report};
 
 fn main() -> std::process::ExitCode {
     let tests = [

@@ -96,7 +96,7 @@ impl Need {
 
     /// A test that is reported as ignored where its need is missing, and as failed if it is required.
     pub(crate) fn test(self, name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
-        Trial::ignorable_test(name, move || {
+        Trial::ignorable_test(name.trim_start_matches("needs::"), move || {
             if self.is_here() {
                 run();
                 Ok(Completion::Completed)

@@ -19,20 +19,11 @@ use crate::need::{Need, python};
 use crate::networks::{draws, mlp, params_of, resnet};
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![
-        Need::Onnx.test(
-            "onnx::perceptrons_score_as_ours_do",
-            perceptrons_score_as_ours_do,
-        ),
-        Need::Onnx.test(
-            "onnx::residual_networks_score_as_ours_do",
-            residual_networks_score_as_ours_do,
-        ),
-        Need::Onnx.test(
-            "onnx::features_are_scaled_as_ours_are",
-            features_are_scaled_as_ours_are,
-        ),
-    ]
+    trials! {
+        Need::Onnx => perceptrons_score_as_ours_do,
+        Need::Onnx => residual_networks_score_as_ours_do,
+        Need::Onnx => features_are_scaled_as_ours_are,
+    }
 }
 
 /// Reads `bytes rows inputs`, the model and the rows; answers with what it found.

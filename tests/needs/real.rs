@@ -40,36 +40,15 @@ pub(crate) fn tests() -> Vec<Trial> {
         let name = format!("real::features_of_{id}_are_as_published");
         Need::Dataset(id).test(&name, move || features_are_as_published(id, low, high))
     });
-    let single = [
-        Need::Dataset(DatasetId::FashionMnist).test(
-            "real::the_same_rows_in_another_packing_are_as_published",
-            the_same_rows_in_another_packing_are_as_published,
-        ),
-        Need::Dataset(DatasetId::FashionMnist).test(
-            "real::the_network_of_the_example_beats_the_perceptron",
-            the_network_of_the_example_beats_the_perceptron,
-        ),
-        Need::Dataset(DatasetId::Svhn).test(
-            "real::svhn_there_is_marked_as_a_subset",
-            svhn_there_is_marked_as_a_subset,
-        ),
-        Need::Dataset(DatasetId::Mnist).test(
-            "real::mnist_first_four_at_one_half_has_the_sizes_of_the_formula",
-            mnist_first_four_at_one_half_has_the_sizes_of_the_formula,
-        ),
-        Need::Dataset(DatasetId::Pendigits).test(
-            "real::the_published_holdout_is_kept_where_there_is_one",
-            the_published_holdout_is_kept_where_there_is_one,
-        ),
-        Need::Dataset(DatasetId::Waveform1).test(
-            "real::the_waveform_generator_agrees_with_the_published_file",
-            the_waveform_generator_agrees_with_the_published_file,
-        ),
-        Need::Dataset(DatasetId::Pendigits).test(
-            "real::estimates_by_clusters_are_better_where_easy_digits_are_labelled",
-            estimates_by_clusters_are_better_where_easy_digits_are_labelled,
-        ),
-    ];
+    let single = trials! {
+        Need::Dataset(DatasetId::FashionMnist) => the_same_rows_in_another_packing_are_as_published,
+        Need::Dataset(DatasetId::FashionMnist) => the_network_of_the_example_beats_the_perceptron,
+        Need::Dataset(DatasetId::Svhn) => svhn_there_is_marked_as_a_subset,
+        Need::Dataset(DatasetId::Mnist) => mnist_first_four_at_one_half_has_the_sizes_of_the_formula,
+        Need::Dataset(DatasetId::Pendigits) => the_published_holdout_is_kept_where_there_is_one,
+        Need::Dataset(DatasetId::Waveform1) => the_waveform_generator_agrees_with_the_published_file,
+        Need::Dataset(DatasetId::Pendigits) => estimates_by_clusters_are_better_where_easy_digits_are_labelled,
+    };
     published.chain(drawn).chain(ranges).chain(single).collect()
 }
 

@@ -12,10 +12,9 @@ use crate::need::{Need, daemons};
 use crate::support::{Folder, stderr, sweep, table};
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![Need::Slurm.test(
-        "slurm::forty_runs_survive_the_death_of_a_node",
-        forty_runs_survive_the_death_of_a_node,
-    )]
+    trials! {
+        Need::Slurm => forty_runs_survive_the_death_of_a_node,
+    }
 }
 
 /// A cluster in a folder of its own; it ends with the test.

@@ -8,10 +8,9 @@ use libtest_mimic::Trial;
 use crate::need::{Need, python};
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![Need::Python.test(
-        "tables::the_page_counts_as_a_hand_does",
-        the_page_counts_as_a_hand_does,
-    )]
+    trials! {
+        Need::Python => the_page_counts_as_a_hand_does,
+    }
 }
 
 fn the_page_counts_as_a_hand_does() {

@@ -1,38 +1,35 @@
 //! A trained classifier: everything between a row of the user's table and its answer.
 
-use std::borrow::Cow;
+mod answering;
+mod chosen;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mpu_data::table::{EncodeOptions, FeatureSchema, TableInput};
 use mpu_data::{ClassCount, Features, Priors, Seed};
-use mpu_eval::margins::top_margins;
-use mpu_eval::pu_metrics::{Evidence, Target, UncertainPriors};
-use mpu_eval::shift::reweighted;
-use mpu_eval::thresholds::{PrecisionThreshold, precision_thresholds};
-use mpu_eval::training_range::MARGIN;
 use mpu_eval::{Anchor, Calibration, Decision};
 use mpu_models::forest::Forest;
 use mpu_models::{Module, Params};
 use mpu_report::Record;
-use mpu_train::{EpochMetrics, Predictor};
-use rayon::prelude::*;
+use mpu_train::EpochMetrics;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::RunConfig;
-use crate::ensemble::{Choice, Kind, mean};
-use crate::error::{Context as _, Result, bail, ensure};
+use crate::error::{Context as _, Result};
 use crate::explain::{Background, importances};
 use crate::fit::Trained;
 use crate::folder::{Contents, HeldOutScores, ModelCard, ModelFiles, RunFolder};
 use crate::params::ClassifierParams;
-use crate::predictions::{Decided, Place, Predictions, Rule};
-use crate::prepared::{Grown, Prepared};
+use crate::predictions::Rule;
+use crate::prepared::Prepared;
 use crate::record::judged;
 use crate::scorer::Scorer;
-use crate::target_sample::{TargetEstimate, TargetSample};
+
+use chosen::chosen;
+pub(crate) use chosen::predictor;
 
 /// What the class that is none of the observed ones is called; the first that no observed class has.
 const UNKNOWN: [&str; 3] = [crate::costs::UNKNOWN, "negative", "none of these"];
@@ -124,22 +121,18 @@ impl Classifier {
             .chain(costs)
             .chain(population)
             .chain(scored);
-        for (found, needed, what) in widths.into_iter().chain(others) {
-            ensure!(
-                found == needed,
-                "{place} is damaged: it has {found} {what} where {needed} are needed\nhint: train again, or copy the whole folder of the run"
-            );
-        }
         let refused = |what: &str| {
             crate::Error::Refused(format!(
                 "{place} is damaged: {what}\nhint: train again, or copy the whole folder of the run"
             ))
         };
-        if card
-            .schema
-            .as_ref()
-            .is_some_and(|schema| schema.shape() != card.shape)
-        {
+        let mut widths = widths.into_iter().chain(others);
+        if let Some((found, needed, what)) = widths.find(|(found, needed, _)| found != needed) {
+            let what = format!("it has {found} {what} where {needed} are needed");
+            return Err(refused(&what));
+        }
+        let shape = card.schema.as_ref().map(FeatureSchema::shape);
+        if shape.is_some_and(|shape| shape != card.shape) {
             return Err(refused("its columns make rows of another shape"));
         }
         let mut names = card.class_names.clone();
@@ -348,301 +341,4 @@ impl Classifier {
             decision: costs.map_or(Decision::Argmax, Decision::Costs),
         }
     }
-
-    /// Scores rows and answers them.
-    pub fn predict(&self, rows: &Features) -> Result<Predictions> {
-        self.predict_by(&self.rule(), rows)
-    }
-
-    /// Scores rows and answers them by another rule.
-    pub fn predict_by(&self, rule: &Rule, rows: &Features) -> Result<Predictions> {
-        self.check_shape(rows)?;
-        let width = self.card.shape.len();
-        let parts: Vec<Predictions> = rows
-            .values()
-            .par_chunks(self.part_rows() * width)
-            .enumerate()
-            .map(|(part, values)| {
-                let first = part * self.part_rows();
-                let number = |row: usize| (first + row) as u64 + 1;
-                let place = Place {
-                    file: None,
-                    number: &number,
-                };
-                self.predict_part(rule, values, &place)
-            })
-            .collect::<Result<_>>()?;
-        let mut all = Predictions::default();
-        for part in parts {
-            all.extend(part);
-        }
-        Ok(all)
-    }
-
-    /// The names of the answers to rows, in their order.
-    pub fn answers(&self, rows: &Features) -> Result<Vec<&str>> {
-        let answers = self.predict(rows)?.answers;
-        let name = |class: usize| self.names[class].as_str();
-        Ok(answers.into_iter().map(name).collect())
-    }
-
-    /// The scores of rows, not scaled yet: `k` a row.
-    pub fn scores(&self, rows: &Features) -> Result<Vec<f32>> {
-        self.check_shape(rows)?;
-        let parts: Vec<Vec<f32>> = rows
-            .values()
-            .par_chunks(self.part_rows() * self.card.shape.len())
-            .map(|rows| self.scores_here(rows))
-            .collect::<Result<_>>()?;
-        Ok(parts.concat())
-    }
-
-    /// The scores of rows that are scaled already; only a network can give them.
-    pub fn scaled_scores(&self, rows: &Features) -> Result<Vec<f32>> {
-        self.check_shape(rows)?;
-        let predictor = self.scorer.predictor();
-        let predictor = predictor.context("a forest takes rows as they are, not scaled ones")?;
-        parallel(predictor, rows.values())
-    }
-
-    /// The scores of rows, not scaled yet, on this thread.
-    pub(crate) fn scores_here(&self, rows: &[f32]) -> Result<Vec<f32>> {
-        let features = Features::new(rows.to_vec(), self.card.shape)?;
-        let schema = self.card.schema.as_ref();
-        self.scorer.scores(schema, &self.card.scaler, &features)
-    }
-
-    fn check_shape(&self, rows: &Features) -> Result<()> {
-        let (found, needed) = (rows.shape().len(), self.card.shape.len());
-        if found != needed {
-            bail!("rows of {found} numbers, but the model takes rows of {needed}");
-        }
-        Ok(())
-    }
-
-    /// Rows of a part that one thread works on at a time.
-    pub fn part_rows(&self) -> usize {
-        4 * self.scorer.batch_rows()
-    }
-
-    /// The scores of some encoded rows, not scaled yet, on this thread.
-    pub fn part_scores(&self, rows: &[f32], place: &Place<'_>) -> Result<Vec<f32>> {
-        let scores = self.scores_here(rows)?;
-        if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
-            let (row, width) = (at / self.names.len(), self.card.shape.len());
-            let outside = self.outside(&rows[row * width..][..width])?;
-            let names = self.card.schema.as_ref().map(FeatureSchema::feature_names);
-            let cause = outside.zip(names).map(|(feature, names)| {
-                format!(
-                    "\nhint: look at `{}`, which is far outside the range of the training rows",
-                    names[feature]
-                )
-            });
-            bail!(
-                "{}: the score for `{}` is not finite{}",
-                place.of(row),
-                self.names[at % self.names.len()],
-                cause.unwrap_or_default()
-            );
-        }
-        Ok(scores)
-    }
-
-    /// Scores some encoded rows, not scaled yet, on this thread, and answers them by a rule.
-    pub fn predict_part(
-        &self,
-        rule: &Rule,
-        rows: &[f32],
-        place: &Place<'_>,
-    ) -> Result<Predictions> {
-        let scores = self.part_scores(rows, place)?;
-        let decided = self.decide(rule, &scores)?;
-        let probabilities: Vec<f32> = decided.probabilities.iter().map(|&p| p as f32).collect();
-        let margins = top_margins(self.classes(), &probabilities)?;
-        let width = self.card.shape.len();
-        let outside = rows.chunks(width).map(|row| self.outside(row));
-        Ok(Predictions {
-            answers: decided.answers,
-            margins: margins.into_iter().map(|margin| margin as f32).collect(),
-            outside: outside.collect::<Result<_>>()?,
-            scores,
-            probabilities,
-        })
-    }
-
-    /// Probabilities and answers that go with scores: what every command and judgement decides by.
-    pub fn decide(&self, rule: &Rule, scores: &[f32]) -> Result<Decided> {
-        let mut probabilities = self.probabilities(scores)?;
-        if let Some(target) = &rule.target {
-            probabilities = reweighted(self.priors(), target, &probabilities)
-                .map_err(|error| crate::Error::from(error).naming(&self.names))?;
-        }
-        let answers = rule
-            .decision
-            .answers(self.classes(), &written(&probabilities))?;
-        Ok(Decided {
-            probabilities,
-            answers,
-        })
-    }
-
-    /// Probabilities of scores under the pool's priors.
-    pub fn probabilities(&self, scores: &[f32]) -> Result<Vec<f64>> {
-        Ok(self.calibration.probabilities(scores)?)
-    }
-
-    /// The pool's priors and how far off they may be: by their intervals if they were estimated.
-    pub fn uncertain_priors(&self) -> Result<UncertainPriors> {
-        let priors = self.priors().clone();
-        let Some(report) = &self.card.estimated_priors else {
-            return Ok(UncertainPriors::exact(priors));
-        };
-        let intervals = report.classes.iter();
-        let intervals: Vec<(f64, f64)> = intervals
-            .map(|class| (class.interval.low, class.interval.high))
-            .collect();
-        Ok(UncertainPriors::with_intervals(priors, &intervals)?)
-    }
-
-    /// The population that a rule is about.
-    pub fn target(&self, rule: &Rule) -> Target {
-        match &rule.target {
-            None => Target::Pool,
-            Some(target) if Some(target) == self.card.population.as_ref() => {
-                Target::Population(target.clone())
-            }
-            Some(target) => Target::Shares(target.clone()),
-        }
-    }
-
-    /// The class shares of rows that may be unlike the population, for a [`Rule`] about them: those that make
-    /// the rows likeliest, if they moved by more than chance.
-    pub fn estimate_target(&self, rows: &Features) -> Result<TargetEstimate> {
-        let mut sample = TargetSample::new(self.classes());
-        sample.add_scores(self, 0, &self.scores(rows)?)?;
-        sample.estimate(self, || Ok(()))
-    }
-
-    /// For each observed class, the probability from which on its answers are right as often as asked, by the
-    /// held-out rows and with confidence; `targets` has a precision for every observed class. They make
-    /// the rule stricter, never more generous.
-    pub fn precision_thresholds(
-        &self,
-        rule: &Rule,
-        targets: &[f64],
-    ) -> Result<Vec<PrecisionThreshold>> {
-        let held = self.held_out().with_context(|| {
-            format!(
-                "{} has no held-out.csv: a precision needs held-out rows\nhint: give --threshold, or train again",
-                self.title()
-            )
-        })?;
-        let decided = self.decide(rule, &held.scores)?;
-        let evidence = Evidence {
-            priors: &self.uncertain_priors()?,
-            target: &self.target(rule),
-            labels: &held.labels,
-            probabilities: Some(&self.probabilities(&held.scores)?),
-        };
-        let written = written(&decided.probabilities);
-        let found = precision_thresholds(&evidence, &decided.answers, &written, targets)?;
-        Ok(found)
-    }
-
-    /// The feature by which an encoded row is farthest outside the range of the training rows, if it is. A missing
-    /// value is not outside.
-    pub(crate) fn outside(&self, row: &[f32]) -> Result<Option<usize>> {
-        let Some(range) = &self.card.range else {
-            return Ok(None);
-        };
-        let mut row = Cow::Borrowed(row);
-        if let Some(schema) = &self.card.schema
-            && row.iter().any(|value| value.is_nan())
-        {
-            schema.fill(row.to_mut());
-        }
-        Ok(range.outside(&row, MARGIN)?.map(|outside| outside.feature))
-    }
-}
-
-/// Probabilities as they are written and decided on: `f32`.
-fn written(exact: &[f64]) -> Vec<f64> {
-    exact.iter().map(|&p| f64::from(p as f32)).collect()
-}
-
-/// What scores rows, how it was chosen, and its scores of rows that it has not seen.
-fn chosen(
-    prepared: &Prepared,
-    trained: &Trained,
-) -> Result<(Scorer, Option<Choice>, Option<HeldOutScores>)> {
-    let network = match &trained.outcome {
-        None => None,
-        Some(outcome) => {
-            let predictor = predictor(prepared.module.as_ref(), outcome.params().clone())?;
-            let held = match prepared.problem.validation() {
-                None => None,
-                Some(held) => Some(HeldOutScores {
-                    labels: held.labels.clone(),
-                    scores: parallel(&predictor, held.features.values())?,
-                }),
-            };
-            Some((predictor, held))
-        }
-    };
-    let Some(Grown { student, held, .. }) = &prepared.grown else {
-        let (network, held) = network.context("neither a network nor a forest was trained")?;
-        return Ok((Scorer::new(Some(network), None)?, None, held));
-    };
-    let forest = Some(student.forest.clone());
-    let grown = HeldOutScores {
-        labels: student.labels.clone(),
-        scores: student.scores.clone(),
-    };
-    let Some((network, Some(scored))) = network else {
-        return Ok((Scorer::new(None, forest)?, None, Some(grown)));
-    };
-    let k = prepared.priors.classes().get();
-    let place = |row: &usize| student.scored.partition_point(|scored| scored < row);
-    let held = held
-        .iter()
-        .map(|row| &student.scores[place(row) * k..][..k]);
-    let by_forest = held.collect::<Vec<_>>().concat();
-    let labels = scored.labels;
-    let choice = Choice::new(&prepared.priors, &labels, &by_forest, &scored.scores)?;
-    let (scorer, held) = match choice.kind {
-        Kind::Forest => (Scorer::new(None, forest)?, grown),
-        Kind::Network => (
-            Scorer::new(Some(network), None)?,
-            HeldOutScores {
-                labels,
-                scores: scored.scores,
-            },
-        ),
-        Kind::Both => (
-            Scorer::new(Some(network), forest)?,
-            HeldOutScores {
-                labels,
-                scores: mean(&by_forest, &scored.scores, k),
-            },
-        ),
-    };
-    Ok((scorer, Some(choice), Some(held)))
-}
-
-/// A network ready to score rows: ours, or the one that a module builds.
-pub(crate) fn predictor(module: Option<&Module>, params: Params) -> Result<Arc<Predictor>> {
-    Ok(Arc::new(match module {
-        Some(module) => Predictor::of(module, params)?,
-        None => Predictor::new(params)?,
-    }))
-}
-
-/// Scores of scaled rows on all threads; the same bits whatever their number.
-fn parallel(predictor: &Predictor, rows: &[f32]) -> Result<Vec<f32>> {
-    let width = predictor.params().spec().inputs();
-    let parts: Vec<Vec<f32>> = rows
-        .par_chunks(4 * predictor.batch_rows() * width)
-        .map(|rows| Ok(predictor.scores(rows)?))
-        .collect::<Result<_>>()?;
-    Ok(parts.concat())
 }

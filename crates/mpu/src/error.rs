@@ -81,9 +81,7 @@ impl Error {
             _ => false,
         }
     }
-}
 
-impl Error {
     /// The same with classes called by their names: crates that know only their numbers count them from 0.
     #[must_use]
     pub fn naming(self, names: &[String]) -> Self {

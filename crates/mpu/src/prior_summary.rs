@@ -3,7 +3,8 @@
 use mpu_prior::bootstrap::Interval;
 use mpu_prior::report::Note;
 use mpu_prior::{ClassReport, EstimatorKind, PriorReport};
-use mpu_report::figures::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
+use mpu_report::chart::Estimate;
+use mpu_report::figures::{EstimatorPriors, PriorClass, PriorEstimates};
 
 /// Estimates this far apart are told.
 const APART: f64 = 0.05;
@@ -115,7 +116,7 @@ pub fn prior_chart(
             .classes
             .iter()
             .map(|class| {
-                Some(PriorEstimate {
+                Some(Estimate {
                     value: class.estimate,
                     interval: Some((class.interval.low, class.interval.high)),
                 })

@@ -1,5 +1,9 @@
 //! A table of the user's own, made into a problem to train on.
 
+mod complete;
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,13 +13,13 @@ use mpu_data::source::content::sha256;
 use mpu_data::split::Scenario;
 use mpu_data::split::draw::hold_out;
 use mpu_data::table::{DataCheck, MpuTable, TableInput, read_held_out};
-use mpu_data::{ClassCount, Features, MpuLabel, Priors, Scaler, Scaling, Seed, Shape, Stream};
+use mpu_data::{ClassCount, Features, MpuLabel, Priors, Scaler, Seed, Stream};
 use mpu_eval::TrainingRange;
 use mpu_models::forest::ForestSpec;
 use mpu_models::{ModelSpec, Module};
 use mpu_prior::{EstimateOptions, EstimatorKind, Margins, PriorReport};
 use mpu_report::Record;
-use mpu_train::{Batching, Judged, Method, Problem, Sample, Schedule};
+use mpu_train::{Judged, Problem, Sample};
 
 use crate::config::{ModelConfig, RunConfig, overridden, read_table as read_config};
 use crate::ensemble::{Ground, Student, Teacher, spec_for};
@@ -25,6 +29,9 @@ use crate::label_selection::Subgrouped;
 use crate::prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher};
 use crate::prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
 use crate::table_data::{TableData, TablePriors};
+
+pub(crate) use complete::Given;
+pub use complete::MIN_STEPS;
 
 /// The configuration of a run on the user's own rows.
 pub type TableConfig = RunConfig<TableData>;
@@ -41,11 +48,6 @@ const HELD_ROWS: usize = 16_384;
 /// As many labelled rows of a class are held out at the least, if the share of it gives them.
 const HELD_LABELED: usize = 200;
 
-/// Steps of an epoch at the least.
-pub const MIN_STEPS: usize = 5;
-/// Steps of all epochs together, about, if 40 to 100 of them can give it, or 20 to 100 beside a forest.
-const ALL_STEPS: usize = 1500;
-
 /// The user's rows, and the configuration with every default that depends on them.
 pub struct TableRows<'a> {
     /// The rows.
@@ -54,57 +56,6 @@ pub struct TableRows<'a> {
     pub config: TableConfig,
     /// How to build the network, if it is one of the user's own.
     pub module: Option<Module>,
-}
-
-/// Which settings the user gave; the others follow the rows.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a setting of its own"
-)]
-pub(crate) struct Given {
-    pub(crate) method: bool,
-    pub(crate) batch: bool,
-    pub(crate) batching: bool,
-    pub(crate) epochs: bool,
-    pub(crate) schedule: bool,
-    /// `model.hidden`.
-    pub(crate) hidden: bool,
-    /// `train.self-training.sure`.
-    pub(crate) sure: bool,
-}
-
-impl Given {
-    /// Everything is given.
-    pub(crate) const ALL: Self = Self {
-        method: true,
-        batch: true,
-        batching: true,
-        epochs: true,
-        schedule: true,
-        hidden: true,
-        sure: true,
-    };
-
-    /// What a parsed configuration says.
-    fn of(table: &toml::Table) -> Self {
-        let train = table.get("train").and_then(toml::Value::as_table);
-        let in_train = |key: &str| train.is_some_and(|train| train.contains_key(key));
-        Self {
-            method: table.contains_key("method"),
-            batch: in_train("batch-size") || in_train("min-steps"),
-            batching: in_train("batching"),
-            epochs: in_train("epochs"),
-            schedule: in_train("schedule"),
-            hidden: table
-                .get("model")
-                .and_then(|model| model.as_table()?.get("hidden"))
-                .is_some(),
-            sure: train
-                .and_then(|train| train.get("self-training")?.as_table())
-                .is_some_and(|constants| constants.contains_key("sure")),
-        }
-    }
 }
 
 impl TableRows<'static> {
@@ -474,174 +425,5 @@ impl<'a> TableRows<'a> {
         let observed = names.iter().map(of).collect::<Result<Vec<f64>>>()?;
         let priors = Priors::from_observed(&observed).context("data.priors");
         priors.map_err(|error| error.naming(names))
-    }
-}
-
-impl TableConfig {
-    /// Fills in what depends on the rows, where the user's file and flags (`given`) say nothing.
-    fn complete(&mut self, table: &MpuTable, given: Given) -> Result<()> {
-        let share = self.data.validation_share;
-        ensure!(
-            share > 0.0 && share <= 0.5,
-            "data.validation-share is {share}: it must be above 0 and at most 0.5"
-        );
-        if !given.method {
-            self.method = Method::CsmpuSt;
-        }
-        let shape = table.features.shape();
-        self.data.scaling.get_or_insert(match shape {
-            Shape::Image { .. } if table.schema.is_images() => Scaling::Div255,
-            _ => Scaling::Standardize,
-        });
-        let n_rows = (table.labels.len() as f64 * (1.0 - share)) as usize;
-        let hidden = || match n_rows {
-            ..5000 => vec![128, 128],
-            _ => vec![300; 4],
-        };
-        if let Some(
-            ModelConfig::Mlp {
-                hidden: given_hidden,
-            }
-            | ModelConfig::Auto {
-                hidden: given_hidden,
-            },
-        ) = &mut self.model
-            && !given.hidden
-        {
-            *given_hidden = hidden();
-        }
-        self.model.get_or_insert_with(|| match shape {
-            Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },
-            Shape::Vector(_) if !given.method => ModelConfig::Auto { hidden: hidden() },
-            _ => ModelConfig::Mlp { hidden: hidden() },
-        });
-        let n_rows = match &self.model {
-            Some(ModelConfig::Auto { .. }) => n_rows.min(NETWORK_ROWS),
-            _ => n_rows,
-        };
-        if !given.batch {
-            self.train.min_steps = MIN_STEPS;
-        }
-        if !given.batching {
-            self.train.batching = Batching::Stratified;
-        }
-        if !given.epochs {
-            let steps = n_rows.div_ceil(self.train.batch_of(n_rows)).max(1);
-            let fewest = match &self.model {
-                Some(ModelConfig::Auto { .. }) => 20,
-                _ => 40,
-            };
-            self.train.epochs = ALL_STEPS.div_ceil(steps).clamp(fewest, 100);
-        }
-        if !given.schedule {
-            self.train.schedule = Schedule::Cosine;
-        }
-        self.check(share)?;
-        // A sure model can show that priors which the user knows are too low. Estimated ones come with an interval,
-        // and a model that is too sure must not overrule them.
-        let estimated = matches!(self.data.priors, TablePriors::Estimated(_));
-        if let Some(constants) = &mut self.train.self_training
-            && estimated
-            && !given.sure
-        {
-            constants.sure = 1.0;
-        }
-        Ok(())
-    }
-
-    /// A name for the run's folder.
-    pub fn name(&self) -> String {
-        format!("{}-{}-s{}", self.data.name(), self.method, self.seed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fmt::Write as _;
-
-    use mpu_train::Unobserved;
-
-    use super::*;
-
-    /// A number and a class: in a hundred rows, 20 are labelled `a`, and one is labelled `b` in some of the hundreds.
-    fn file(folder: &Path, hundreds: usize, of_b: usize) -> String {
-        let mut text = "width,height,class\n".to_owned();
-        for row in 0..100 * hundreds {
-            let label = match row % 100 {
-                ..20 => "a",
-                20 if row / 100 < of_b => "b",
-                _ => "",
-            };
-            writeln!(text, "{},{},{label}", row % 100, row * 37 % 1009).unwrap();
-        }
-        let path = folder.join("table.csv");
-        std::fs::write(&path, text).unwrap();
-        format!("data.file={:?}", path.to_str().unwrap())
-    }
-
-    #[test]
-    fn beside_a_forest_rows_held_out_and_steps_are_bounded() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = file(folder.path(), 1000, 500);
-        let rows = |more: &[&str]| {
-            let overrides = [data.as_str()].into_iter().chain(more.iter().copied());
-            let overrides: Vec<String> = overrides.map(str::to_owned).collect();
-            TableRows::read(None, &overrides).unwrap()
-        };
-        let drawn = |rows: &TableRows<'_>| {
-            let (train, held) = rows.draw().unwrap();
-            assert_eq!(train.len() + held.len(), 100_000);
-            let of = |label| {
-                held.iter()
-                    .filter(move |&&row| rows.table.labels[row] == label)
-            };
-            let b = of(MpuLabel::Labeled(1)).count();
-            (held, b)
-        };
-        let forest = rows(&[]);
-        let (held, of_b) = drawn(&forest);
-        // One row in six, but a fifth of a small class.
-        assert!((16_384..16_500).contains(&held.len()), "{}", held.len());
-        assert_eq!(of_b, 100);
-        assert_eq!(drawn(&rows(&[])).0, held);
-        assert_ne!(drawn(&rows(&["data.split-seed=7"])).0, held);
-        assert_eq!(forest.config.train.epochs, 24);
-        assert_eq!(forest.forest().rows_per_tree, 24_576);
-        // A network alone is trained and judged as ever.
-        let network = rows(&["model={kind=\"mlp\",hidden=[8]}"]);
-        assert_eq!(drawn(&network).0.len(), 20_000);
-        assert_eq!(network.config.train.epochs, 40);
-    }
-
-    #[test]
-    fn small_tables_are_not_bounded() {
-        let spec = spec_for(20_000);
-        assert_eq!(spec, ForestSpec::default());
-        assert_eq!((spec.trees, spec.rows_per_tree), (300, 65_536));
-        let folder = tempfile::tempdir().unwrap();
-        let rows = TableRows::read(None, &[file(folder.path(), 200, 100)]).unwrap();
-        let (train, held) = rows.draw().unwrap();
-        assert_eq!(held.len(), 4000);
-        assert_eq!(rows.fewer(train.clone()).unwrap(), train);
-        assert_eq!(rows.config.train.epochs, 47);
-    }
-
-    #[test]
-    fn letting_go_of_the_features_changes_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let model = "model={kind=\"forest\",trees=20}".to_owned();
-        let rows = TableRows::read(None, &[file(folder.path(), 6, 6), model]).unwrap();
-        let borrowed = TableRows {
-            table: Cow::Borrowed(rows.table.as_ref()),
-            config: rows.config.clone(),
-            module: None,
-        };
-        let kept = borrowed.prepare(&mut Unobserved).unwrap();
-        let gone = rows.prepare(&mut Unobserved).unwrap();
-        assert_eq!(kept.priors, gone.priors);
-        let (kept, gone) = (kept.grown.unwrap().student, gone.grown.unwrap().student);
-        assert_eq!(kept.forest, gone.forest);
-        assert_eq!(kept.apart, gone.apart);
-        assert_eq!(kept.scores, gone.scores);
     }
 }

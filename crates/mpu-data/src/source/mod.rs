@@ -42,7 +42,7 @@ pub mod load;
 mod lock;
 pub mod mat;
 #[cfg(test)]
-mod mutations;
+pub(crate) mod mutations;
 #[cfg(feature = "fetch")]
 mod part;
 pub mod progress;

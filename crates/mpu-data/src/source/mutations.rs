@@ -14,8 +14,12 @@ use super::unpack::{Limit, gunzip, unlzw};
 use super::{idx, mat, text};
 use crate::split::draw::below;
 
-/// Mutations of each reader's files.
-const N_MUTATIONS: usize = 100_000;
+/// Mutations of each reader's files: as many as `MPU_MUTATIONS` says. `.ci/run` asks for ten times as many as are made
+/// without it.
+pub(crate) fn n_mutations() -> usize {
+    let asked = std::env::var("MPU_MUTATIONS");
+    asked.map_or(10_000, |n| n.parse().expect("MPU_MUTATIONS is a number"))
+}
 
 /// Small enough that a reader which ignored it would be caught by the test's own checks.
 const LIMIT: Limit = Limit::bytes(1 << 16);
@@ -59,16 +63,16 @@ fn check(name: &str, samples: &[Vec<u8>], read: impl Fn(&[u8]) -> bool) {
     for sample in samples {
         assert!(read(sample), "{name}: the unchanged file must be read");
     }
-    let mut n_read = 0;
-    for i in 0..N_MUTATIONS {
+    let (mut n_read, n_mutations) = (0, n_mutations());
+    for i in 0..n_mutations {
         let mutated = mutate(&samples[i % samples.len()], &mut rng);
         n_read += usize::from(read(&mutated));
     }
     assert!(
-        n_read < N_MUTATIONS,
+        n_read < n_mutations,
         "{name}: some mutation must be noticed"
     );
-    println!("{name}: {n_read} of {N_MUTATIONS} mutated files were still readable");
+    println!("{name}: {n_read} of {n_mutations} mutated files were still readable");
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

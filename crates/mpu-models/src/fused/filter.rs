@@ -269,12 +269,7 @@ fn halved_plan(gradient: ImageSize, image: ImageSize) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ramp(n: usize, step: f64) -> Vec<f32> {
-        (0..n)
-            .map(|i| ((i as f64 * step).fract() - 0.5) as f32)
-            .collect()
-    }
+    use crate::kernels::rows::tests::ramp;
 
     fn pad(size: ImageSize, image: &[f32]) -> Vec<f32> {
         let mut padded = vec![0.0; size.padded_len()];

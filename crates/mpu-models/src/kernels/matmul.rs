@@ -134,13 +134,8 @@ pub(crate) fn matmul(a: Mat<'_>, b: Mat<'_>, out: &mut [f32]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rows::tests::ramp;
     use super::*;
-
-    fn ramp(n: usize, step: f64) -> Vec<f32> {
-        (0..n)
-            .map(|i| ((i as f64 * step).fract() - 0.5) as f32)
-            .collect()
-    }
 
     #[test]
     fn products_are_those_of_the_plain_loops() {

@@ -255,10 +255,11 @@ per_isa! {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn ramp(n: usize, step: f64) -> Vec<f32> {
+    /// Numbers that look random and are not.
+    pub(crate) fn ramp(n: usize, step: f64) -> Vec<f32> {
         (0..n)
             .map(|i| ((i as f64 * step).fract() - 0.5) as f32)
             .collect()

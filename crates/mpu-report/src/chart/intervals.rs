@@ -4,6 +4,7 @@ use super::frame::{Draw, Frame, SAMPLE, draw_empty, draw_legend};
 use super::markup::{Anchor, Canvas, TEXT, num, shorten, text_width};
 use super::palette::{AXIS, GRID, INK, Style};
 use super::scale::{LARGEST, Scale};
+use serde::{Deserialize, Serialize};
 
 /// The distance of two estimates of one row.
 const STEP: f64 = 15.0;
@@ -11,11 +12,13 @@ const STEP: f64 = 15.0;
 const ROW: f64 = 26.0;
 
 /// An estimate and the interval about it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Estimate {
     /// The value; one that is not finite is not drawn.
     pub value: f64,
     /// The interval's ends.
+    #[serde(default)]
     pub interval: Option<(f64, f64)>,
 }
 

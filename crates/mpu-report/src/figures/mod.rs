@@ -47,7 +47,7 @@ pub use heat_maps::HeatMaps;
 pub use misspecification::{
     Bandwidth, BoundCurves, Misspecification, PerturbedScores, Scheme, ShiftedScore,
 };
-pub use prior_estimates::{EstimatorPriors, PriorClass, PriorEstimate, PriorEstimates};
+pub use prior_estimates::{EstimatorPriors, PriorClass, PriorEstimates};
 pub use prior_sweep::PriorSweep;
 pub use reliability::{ClassReliability, Reliability};
 pub use run_curves::{CurveKind, RunCurve, RunCurves};

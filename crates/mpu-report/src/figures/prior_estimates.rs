@@ -26,17 +26,6 @@ pub struct PriorClass {
     pub truth: Option<f64>,
 }
 
-/// An estimated prior.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct PriorEstimate {
-    /// The estimate.
-    pub value: f64,
-    /// The ends of its interval.
-    #[serde(default)]
-    pub interval: Option<(f64, f64)>,
-}
-
 /// What one estimator says of every class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -44,7 +33,7 @@ pub struct EstimatorPriors {
     /// The estimator's name.
     pub estimator: String,
     /// One estimate for each class, in the order of [`PriorEstimates::classes`]; none where there is none.
-    pub estimates: Vec<Option<PriorEstimate>>,
+    pub estimates: Vec<Option<Estimate>>,
 }
 
 /// Class priors as one or several estimators see them.
@@ -115,10 +104,6 @@ impl PriorEstimates {
 
 impl EstimatorPriors {
     fn of(&self, class: usize) -> Option<Estimate> {
-        let estimate = self.estimates.get(class).copied().flatten()?;
-        Some(Estimate {
-            value: estimate.value,
-            interval: estimate.interval,
-        })
+        self.estimates.get(class).copied().flatten()
     }
 }

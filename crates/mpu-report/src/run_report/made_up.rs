@@ -1,10 +1,11 @@
 //! Made-up reports of runs, for tests.
 
+use crate::chart::Estimate;
 use crate::figures::{
     Answers, ClassHistogram, ClassPrecisionRecall, ClassReliability, ColumnWeight, ColumnWeights,
     CurveKind, EstimatorPriors, ExpectedCount, ExpectedCounts, PrecisionRecall,
-    PrecisionRecallPoint, PriorClass, PriorEstimate, PriorEstimates, PriorSensitivity, Reliability,
-    RunCurve, RunCurves, ScoreHistograms, SensitivityCurve, Thresholds,
+    PrecisionRecallPoint, PriorClass, PriorEstimates, PriorSensitivity, Reliability, RunCurve,
+    RunCurves, ScoreHistograms, SensitivityCurve, Thresholds,
 };
 use crate::run_report::{
     Basis, CheckedColumn, ClassScore, DataCheck, Fact, Part, RunReport, Score, ScoreKind, Verdict,
@@ -341,7 +342,7 @@ pub(crate) fn priors(k: usize, seed: u64, estimators: &[&str]) -> PriorEstimates
         let value = truth(class) * (1.0 + 0.15 * noise(seed + 9 * estimator, class));
         let half = 0.12 * value + 0.01;
         // One estimator says nothing of the second class.
-        (estimator != 2 || class != 1).then_some(PriorEstimate {
+        (estimator != 2 || class != 1).then_some(Estimate {
             value,
             interval: Some((value - half, value + half)),
         })

@@ -295,13 +295,8 @@ fn data_check(runs: &Runs<'_>) -> Option<Section> {
                 runs.named(label, text)
             }
         };
-        section
-            .notes
-            .extend(check.findings.iter().map(|f| named(f)));
-        let caption = |what: &str| match (all_same, what) {
-            (true, what) => what.to_owned(),
-            (false, what) => runs.named(label, what),
-        };
+        let findings = check.findings.iter().map(|finding| named(finding));
+        section.notes.extend(findings);
         let mut facts = Table::new([("", Align::Left), ("value", Align::Left)]);
         for fact in &check.facts {
             facts.push([fact.name.clone(), fact.value.clone()]);
@@ -309,7 +304,7 @@ fn data_check(runs: &Runs<'_>) -> Option<Section> {
         let columns = tables::columns(&check.columns);
         for (what, table) in [("What was read", facts), ("Columns", columns)] {
             if !table.rows().is_empty() {
-                let caption = caption(what);
+                let caption = named(what);
                 section.captioned.push(Folded { caption, table });
             }
         }

@@ -7,9 +7,7 @@ use rayon::prelude::*;
 use super::make::{bzip2, floats, gzip, npy, npz};
 use super::*;
 use crate::seed::{Seed, Stream};
-
-/// How many damaged copies of each file are read.
-const MUTATIONS: usize = 100_000;
+use crate::source::mutations::n_mutations;
 
 /// Valid small files.
 fn valid() -> Vec<(&'static str, Vec<u8>)> {
@@ -155,6 +153,7 @@ fn survive(name: &str, bytes: &[u8]) -> bool {
 
 #[test]
 fn damaged_files_are_survived() {
+    let n_mutations = n_mutations();
     valid()
         .par_iter()
         .enumerate()
@@ -162,13 +161,13 @@ fn damaged_files_are_survived() {
             assert!(survive(name, bytes), "{name} must be valid");
             let mut rng = Seed(7).stream_at(Stream::Generate, index as u64);
             let mut n_read = 0;
-            for _ in 0..MUTATIONS {
+            for _ in 0..n_mutations {
                 let mut damaged = bytes.clone();
                 mutate(&mut damaged, &mut rng);
                 n_read += usize::from(survive(name, &damaged));
             }
             assert!(
-                n_read < MUTATIONS,
+                n_read < n_mutations,
                 "{name}: damage must be noticed now and then"
             );
         });

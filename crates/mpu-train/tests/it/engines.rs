@@ -1,7 +1,5 @@
 //! The candle engine on the CPU, held to the fused one: the same losses, and the same way of stopping and going on.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use candle_core::{Module as _, ModuleT, Tensor};
 use candle_nn::{BatchNorm, BatchNormConfig, Linear, VarBuilder, batch_norm, linear};
 use mpu_data::MpuLabel::{Labeled, Unlabeled};

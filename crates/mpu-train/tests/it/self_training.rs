@@ -1,7 +1,5 @@
 //! Self-training and early stopping as a user of the crate sees them.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
 use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
 use mpu_loss::{CostMatrix, Loss};

@@ -1,0 +1,144 @@
+//! Settings that follow the rows where the user says nothing.
+
+use mpu_data::table::MpuTable;
+use mpu_data::{Scaling, Shape};
+use mpu_train::{Batching, Method, Schedule};
+
+use super::{NETWORK_ROWS, TableConfig};
+use crate::config::ModelConfig;
+use crate::error::{Result, ensure};
+use crate::table_data::TablePriors;
+
+/// Steps of an epoch at the least.
+pub const MIN_STEPS: usize = 5;
+/// Steps of all epochs together, about, if 40 to 100 of them can give it, or 20 to 100 beside a forest.
+const ALL_STEPS: usize = 1500;
+
+/// Which settings the user gave; the others follow the rows.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
+pub(crate) struct Given {
+    pub(crate) method: bool,
+    pub(crate) batch: bool,
+    pub(crate) batching: bool,
+    pub(crate) epochs: bool,
+    pub(crate) schedule: bool,
+    /// `model.hidden`.
+    pub(crate) hidden: bool,
+    /// `train.self-training.sure`.
+    pub(crate) sure: bool,
+}
+
+impl Given {
+    /// Everything is given.
+    pub(crate) const ALL: Self = Self {
+        method: true,
+        batch: true,
+        batching: true,
+        epochs: true,
+        schedule: true,
+        hidden: true,
+        sure: true,
+    };
+
+    /// What a parsed configuration says.
+    pub(super) fn of(table: &toml::Table) -> Self {
+        let train = table.get("train").and_then(toml::Value::as_table);
+        let in_train = |key: &str| train.is_some_and(|train| train.contains_key(key));
+        Self {
+            method: table.contains_key("method"),
+            batch: in_train("batch-size") || in_train("min-steps"),
+            batching: in_train("batching"),
+            epochs: in_train("epochs"),
+            schedule: in_train("schedule"),
+            hidden: table
+                .get("model")
+                .and_then(|model| model.as_table()?.get("hidden"))
+                .is_some(),
+            sure: train
+                .and_then(|train| train.get("self-training")?.as_table())
+                .is_some_and(|constants| constants.contains_key("sure")),
+        }
+    }
+}
+
+impl TableConfig {
+    /// Fills in what depends on the rows, where the user's file and flags (`given`) say nothing.
+    pub(super) fn complete(&mut self, table: &MpuTable, given: Given) -> Result<()> {
+        let share = self.data.validation_share;
+        ensure!(
+            share > 0.0 && share <= 0.5,
+            "data.validation-share is {share}: it must be above 0 and at most 0.5"
+        );
+        if !given.method {
+            self.method = Method::CsmpuSt;
+        }
+        let shape = table.features.shape();
+        self.data.scaling.get_or_insert(match shape {
+            Shape::Image { .. } if table.schema.is_images() => Scaling::Div255,
+            _ => Scaling::Standardize,
+        });
+        let n_rows = (table.labels.len() as f64 * (1.0 - share)) as usize;
+        let hidden = || match n_rows {
+            ..5000 => vec![128, 128],
+            _ => vec![300; 4],
+        };
+        if let Some(
+            ModelConfig::Mlp {
+                hidden: given_hidden,
+            }
+            | ModelConfig::Auto {
+                hidden: given_hidden,
+            },
+        ) = &mut self.model
+            && !given.hidden
+        {
+            *given_hidden = hidden();
+        }
+        self.model.get_or_insert_with(|| match shape {
+            Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },
+            Shape::Vector(_) if !given.method => ModelConfig::Auto { hidden: hidden() },
+            _ => ModelConfig::Mlp { hidden: hidden() },
+        });
+        let n_rows = match &self.model {
+            Some(ModelConfig::Auto { .. }) => n_rows.min(NETWORK_ROWS),
+            _ => n_rows,
+        };
+        if !given.batch {
+            self.train.min_steps = MIN_STEPS;
+        }
+        if !given.batching {
+            self.train.batching = Batching::Stratified;
+        }
+        if !given.epochs {
+            let steps = n_rows.div_ceil(self.train.batch_of(n_rows)).max(1);
+            let fewest = match &self.model {
+                Some(ModelConfig::Auto { .. }) => 20,
+                _ => 40,
+            };
+            self.train.epochs = ALL_STEPS.div_ceil(steps).clamp(fewest, 100);
+        }
+        if !given.schedule {
+            self.train.schedule = Schedule::Cosine;
+        }
+        self.check(share)?;
+        // A sure model can show that priors which the user knows are too low. Estimated ones come with an interval,
+        // and a model that is too sure must not overrule them.
+        let estimated = matches!(self.data.priors, TablePriors::Estimated(_));
+        if let Some(constants) = &mut self.train.self_training
+            && estimated
+            && !given.sure
+        {
+            constants.sure = 1.0;
+        }
+        Ok(())
+    }
+
+    /// A name for the run's folder.
+    pub fn name(&self) -> String {
+        format!("{}-{}-s{}", self.data.name(), self.method, self.seed)
+    }
+}

@@ -1,0 +1,87 @@
+use std::fmt::Write as _;
+
+use mpu_train::Unobserved;
+
+use super::*;
+
+/// A number and a class: in a hundred rows, 20 are labelled `a`, and one is labelled `b` in some of the hundreds.
+fn file(folder: &Path, hundreds: usize, of_b: usize) -> String {
+    let mut text = "width,height,class\n".to_owned();
+    for row in 0..100 * hundreds {
+        let label = match row % 100 {
+            ..20 => "a",
+            20 if row / 100 < of_b => "b",
+            _ => "",
+        };
+        writeln!(text, "{},{},{label}", row % 100, row * 37 % 1009).unwrap();
+    }
+    let path = folder.join("table.csv");
+    std::fs::write(&path, text).unwrap();
+    format!("data.file={:?}", path.to_str().unwrap())
+}
+
+#[test]
+fn beside_a_forest_rows_held_out_and_steps_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = file(folder.path(), 1000, 500);
+    let rows = |more: &[&str]| {
+        let overrides = [data.as_str()].into_iter().chain(more.iter().copied());
+        let overrides: Vec<String> = overrides.map(str::to_owned).collect();
+        TableRows::read(None, &overrides).unwrap()
+    };
+    let drawn = |rows: &TableRows<'_>| {
+        let (train, held) = rows.draw().unwrap();
+        assert_eq!(train.len() + held.len(), 100_000);
+        let of = |label| {
+            held.iter()
+                .filter(move |&&row| rows.table.labels[row] == label)
+        };
+        let b = of(MpuLabel::Labeled(1)).count();
+        (held, b)
+    };
+    let forest = rows(&[]);
+    let (held, of_b) = drawn(&forest);
+    // One row in six, but a fifth of a small class.
+    assert!((16_384..16_500).contains(&held.len()), "{}", held.len());
+    assert_eq!(of_b, 100);
+    assert_eq!(drawn(&rows(&[])).0, held);
+    assert_ne!(drawn(&rows(&["data.split-seed=7"])).0, held);
+    assert_eq!(forest.config.train.epochs, 24);
+    assert_eq!(forest.forest().rows_per_tree, 24_576);
+    // A network alone is trained and judged as ever.
+    let network = rows(&["model={kind=\"mlp\",hidden=[8]}"]);
+    assert_eq!(drawn(&network).0.len(), 20_000);
+    assert_eq!(network.config.train.epochs, 40);
+}
+
+#[test]
+fn small_tables_are_not_bounded() {
+    let spec = spec_for(20_000);
+    assert_eq!(spec, ForestSpec::default());
+    assert_eq!((spec.trees, spec.rows_per_tree), (300, 65_536));
+    let folder = tempfile::tempdir().unwrap();
+    let rows = TableRows::read(None, &[file(folder.path(), 200, 100)]).unwrap();
+    let (train, held) = rows.draw().unwrap();
+    assert_eq!(held.len(), 4000);
+    assert_eq!(rows.fewer(train.clone()).unwrap(), train);
+    assert_eq!(rows.config.train.epochs, 47);
+}
+
+#[test]
+fn letting_go_of_the_features_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = "model={kind=\"forest\",trees=20}".to_owned();
+    let rows = TableRows::read(None, &[file(folder.path(), 6, 6), model]).unwrap();
+    let borrowed = TableRows {
+        table: Cow::Borrowed(rows.table.as_ref()),
+        config: rows.config.clone(),
+        module: None,
+    };
+    let kept = borrowed.prepare(&mut Unobserved).unwrap();
+    let gone = rows.prepare(&mut Unobserved).unwrap();
+    assert_eq!(kept.priors, gone.priors);
+    let (kept, gone) = (kept.grown.unwrap().student, gone.grown.unwrap().student);
+    assert_eq!(kept.forest, gone.forest);
+    assert_eq!(kept.apart, gone.apart);
+    assert_eq!(kept.scores, gone.scores);
+}
