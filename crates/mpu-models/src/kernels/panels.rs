@@ -56,7 +56,9 @@ struct Sums<'a> {
 
 impl<'a> Sums<'a> {
     fn new(isa: Isa, units: &'a mut [Unit], which: usize) -> Self {
-        units.iter_mut().for_each(|unit| unit.sums[which] = 0.0);
+        for unit in units.iter_mut() {
+            unit.sums[which] = 0.0;
+        }
         Self {
             units,
             which,
@@ -172,7 +174,7 @@ pub(crate) fn norm_sums<'a>(
     let (mut sums, mut second) = (Sums::new(isa, units, 0), Sums::new(isa, &mut products, 1));
     for (dy, z) in dy.panels_mut().zip(z) {
         sums.add(|sum| {
-            second.add(|product| rows::norm_sums(isa, dy, z, &mean[..size], sum, product))
+            second.add(|product| rows::norm_sums(isa, dy, z, &mean[..size], sum, product));
         });
     }
     sums.take_over();
@@ -277,7 +279,7 @@ mod x86 {
                         pitch,
                         to.add(j * to_pitch + i),
                         to_pitch,
-                    )
+                    );
                 }
             }
         }

@@ -237,8 +237,8 @@ unsafe fn strip<L: Lanes, const R: usize>(
             values.copy_from_slice(&product.a[k * pitch + row..][..R]);
         }
     }
+    let full = 2 * L::N;
     for panel in group {
-        let full = 2 * L::N;
         // SAFETY: `check` has seen that all of this is inside.
         unsafe {
             let a = product.a.as_ptr();
@@ -250,22 +250,17 @@ unsafe fn strip<L: Lanes, const R: usize>(
                 out_row: product.out.row,
                 wanted: full.min(product.columns - panel * full),
             };
-            {
-                match (product.order, tile.wanted > L::N) {
-                    (Order::Rows(pitch), true) => {
-                        tile.of_rows::<L, R, 2>(a.add(row * pitch), pitch)
-                    }
-                    (Order::Rows(pitch), false) => {
-                        tile.of_rows::<L, R, 1>(a.add(row * pitch), pitch)
-                    }
-                    (Order::Columns(_), true) => tile.of_strip::<L, R, 2>(strip_of.as_ptr()),
-                    (Order::Columns(_), false) => tile.of_strip::<L, R, 1>(strip_of.as_ptr()),
-                    (Order::Panels(pitch), true) => {
-                        tile.of_panels::<L, R, 2>(a.add(row * full), pitch)
-                    }
-                    (Order::Panels(pitch), false) => {
-                        tile.of_panels::<L, R, 1>(a.add(row * full), pitch)
-                    }
+            if tile.wanted > L::N {
+                match product.order {
+                    Order::Rows(pitch) => tile.of_rows::<L, R, 2>(a.add(row * pitch), pitch),
+                    Order::Columns(_) => tile.of_strip::<L, R, 2>(strip_of.as_ptr()),
+                    Order::Panels(pitch) => tile.of_panels::<L, R, 2>(a.add(row * full), pitch),
+                }
+            } else {
+                match product.order {
+                    Order::Rows(pitch) => tile.of_rows::<L, R, 1>(a.add(row * pitch), pitch),
+                    Order::Columns(_) => tile.of_strip::<L, R, 1>(strip_of.as_ptr()),
+                    Order::Panels(pitch) => tile.of_panels::<L, R, 1>(a.add(row * full), pitch),
                 }
             }
         }
