@@ -7,7 +7,7 @@
 //! Reads lines `VARIANT STEPS` and answers each with the seconds these steps took and the loss of the last
 //! one. The variants: `ours` (the fused path, the risk in `f64`, fused Adam), `candle` (what the candle engine does in
 //! a step), `plain` (a loop as a user of candle-nn would write it, for mlp5), `products` (the matrix products of a step
-//! and nothing else). Network, weights, batch and loss are those of `step_torch.py`.
+//! and nothing else), `peak` (as many multiplications and additions in registers). Network, weights, batch and loss are those of `step_torch.py`.
 
 #![allow(clippy::print_stdout, reason = "an example that reports to the reader")]
 
@@ -21,7 +21,7 @@ use candle_nn::{
 };
 use mpu_data::{MpuLabel, Priors};
 use mpu_loss::Loss;
-use mpu_models::fused::{Products, Workspace};
+use mpu_models::fused::{Products, Workspace, fma_chains};
 use mpu_models::{
     DeviceOptimizer, MlpSpec, Mode, ModelSpec, Network, OptimSpec, Optimizer, Params, Role, Threads,
 };
@@ -176,6 +176,16 @@ fn products(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
     }))
 }
 
+/// The operations of the matrix products in registers, shared among the threads.
+fn peak(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
+    let operations = Products::new(&task.spec, task.n, threads)?.flops();
+    let rounds = (operations / fma_chains(1) / threads.get() as f64).round() as usize;
+    Ok(Box::new(move || {
+        rayon::broadcast(|_| fma_chains(rounds));
+        Ok(f64::NAN)
+    }))
+}
+
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [network, threads] = arguments.as_slice() else {
@@ -198,6 +208,7 @@ fn serve(network: &str, threads: Threads) -> Result<(), Error> {
         ("ours", ours(&task, threads)?),
         ("candle", candle(&task)?),
         ("products", products(&task, threads)?),
+        ("peak", peak(&task, threads)?),
     ];
     if let ModelSpec::Mlp(spec) = &task.spec {
         variants.push(("plain", plain(&task, spec)?));

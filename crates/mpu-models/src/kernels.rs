@@ -4,7 +4,9 @@
 //! |---|---|
 //! | [`isa`] | which vector instructions the processor has |
 //! | [`rows`] | passes over rows of numbers with one coefficient per column |
-//! | [`matmul`] | matrix products, by the `gemm` crate |
+//! | [`tile`] | products of a perceptron, with one operand in panels |
+//! | [`panels`] | passes over panels, and the ways into and out of them |
+//! | [`matmul`] | other matrix products, by the `gemm` crate |
 //! | [`conv`] | direct 3×3 convolution |
 //! | [`filters`] | the gradient of its filters |
 //!
@@ -24,4 +26,6 @@ pub(crate) mod filters;
 pub(crate) mod isa;
 pub(crate) mod lanes;
 pub(crate) mod matmul;
+pub(crate) mod panels;
 pub(crate) mod rows;
+pub(crate) mod tile;

@@ -1,15 +1,21 @@
 //! A whole training step of a perceptron in reused buffers.
+//!
+//! Values lie unit by unit, not row by row, in panels of rows of the batch ([`kernels::panels`](crate::kernels::panels)). The work is cut into blocks
+//! of [`BLOCK`] units with all rows of the batch. So whoever has multiplied a block adds the bias, cuts at zero, takes the
+//! statistics and normalises while it is still in the cache, and what comes out is what the next product reads. The threads meet once for each layer and
+//! direction.
 
-use super::moments::{Moments, NormPlace, Statistics};
+use super::moments::{NormPlace, Statistics};
 use crate::kernels::isa::Isa;
-use crate::kernels::matmul::{Mat, Product, matmul, part_rows};
+use crate::kernels::panels::{self, BLOCK, Unit, transpose};
 use crate::kernels::rows;
+use crate::kernels::tile::{Order, Place, Product};
+use crate::norm::{EPS, MOMENTUM};
 use crate::spec::MlpSpec;
 use crate::threads::Threads;
 
-/// Rows whose statistics are taken together: a block of 300 columns stays in the second cache.
-/// Fixed, because it decides the order of sums.
-const BLOCK_ROWS: usize = 64;
+/// Products of fewer multiplications are not worth a second thread.
+const WORTH_A_THREAD: usize = 1 << 20;
 
 /// One linear layer and where its parameters lie.
 #[derive(Debug, Clone, Copy)]
@@ -21,14 +27,6 @@ struct LinearPlace {
 }
 
 impl LinearPlace {
-    fn weight(self, block: &[f32]) -> Mat<'_> {
-        Mat::new(&block[self.weight..], self.outputs, self.inputs)
-    }
-
-    fn bias(self, block: &[f32]) -> &[f32] {
-        &block[self.bias_range()]
-    }
-
     fn weight_range(self) -> std::ops::Range<usize> {
         self.weight..self.weight + self.inputs * self.outputs
     }
@@ -43,10 +41,14 @@ impl LinearPlace {
 struct Hidden {
     linear: LinearPlace,
     norm: NormPlace,
-    moments: Moments,
-    /// After ReLU, and after normalisation: `n × outputs`.
+    units: Vec<Unit>,
+    /// Whether mean and variance are those of the batch.
+    of_batch: bool,
+    /// After ReLU, and after normalisation, in panels.
     active: Vec<f32>,
     normal: Vec<f32>,
+    /// The latter with rows and units exchanged: panels of units, a line for each row.
+    turned: Vec<f32>,
 }
 
 /// The buffers of a perceptron.
@@ -56,28 +58,88 @@ pub(super) struct MlpWorkspace {
     head: LinearPlace,
     isa: Isa,
     threads: Threads,
-    /// Gradients of two neighbouring layers: `n × the widest`.
+    /// The batch in panels of rows, and in panels of columns.
+    input: Vec<f32>,
+    turned_input: Vec<f32>,
+    /// Scores, in panels.
+    scores: Vec<f32>,
+    /// Gradients of two neighbouring layers, in panels.
     slope: Vec<f32>,
     next_slope: Vec<f32>,
-    /// Two sums per column for every block of rows.
-    sums: Vec<f32>,
 }
 
-/// What the pass back through a linear layer is made of; the tasks do not need one another.
+impl LinearPlace {
+    /// `out ← weight · input` for some rows of the weights, by blocks of `out`.
+    fn forward<'a>(
+        self,
+        isa: Isa,
+        trainable: &'a [f32],
+        input: &'a [f32],
+        n_panels: usize,
+        out: &'a mut [f32],
+    ) -> impl Iterator<Item = Product<'a>> {
+        let weights = trainable[self.weight_range()].chunks(BLOCK * self.inputs);
+        let places = Place::blocks(isa, out, self.outputs, n_panels, BLOCK);
+        weights.zip(places).map(move |(weight, out)| Product {
+            rows: weight.len() / self.inputs,
+            depth: self.inputs,
+            a: weight,
+            order: Order::Rows(self.inputs),
+            b: input,
+            columns: n_panels * isa.panel(),
+            out,
+        })
+    }
+}
+
+/// What there is to do between two meetings of the threads; the tasks do not need one another.
 enum Task<'a> {
-    /// Some of the gradient of the weights.
-    Weights(Product<'a>),
-    /// The gradient of the input of some rows, from that of their outcome `d`, and its sums.
-    Slope {
-        d: Mat<'a>,
-        slope: &'a mut [f32],
+    /// A block of a hidden layer in training.
+    Train {
+        product: Product<'a>,
+        units: &'a mut [Unit],
+        normal: Place<'a>,
+        gammas: &'a [f32],
+        betas: &'a [f32],
+    },
+    /// A block of a hidden layer whose statistics are known.
+    Known {
+        product: Product<'a>,
+        units: &'a [Unit],
+    },
+    /// Only the product: scores, or some of the gradient of the weights.
+    Product(Product<'a>),
+    /// The gradient of the outcome of a block of a hidden layer.
+    Back {
+        product: Product<'a>,
+        units: &'a mut [Unit],
+        /// The values after the ReLU of the whole layer, and where the block begins in it.
         active: &'a [f32],
-        sums: &'a mut [f32],
+        first: usize,
+        share: f64,
+    },
+    /// A panel of units, a line for each row.
+    Turn {
+        from: &'a [f32],
+        n_units: usize,
+        first: usize,
+        out: &'a mut [f32],
+    },
+    /// A panel of rows of the input.
+    Pack { rows: &'a [f32], out: &'a mut [f32] },
+    /// A panel of columns of the input.
+    Copy {
+        rows: &'a [f32],
+        columns: std::ops::Range<usize>,
+        out: &'a mut [f32],
     },
 }
 
 impl MlpWorkspace {
     pub(super) fn new(spec: &MlpSpec, max_rows: usize, isa: Isa, threads: Threads) -> Self {
+        let padded = max_rows.next_multiple_of(isa.panel());
+        let panels = |units: usize| vec![0.0; units * padded];
+        let turned = |units: usize| vec![0.0; units.next_multiple_of(isa.panel()) * padded];
         let (mut inputs, mut trainable, mut buffer) = (spec.inputs, 0, 0);
         let mut hidden = Vec::new();
         for &outputs in &spec.hidden {
@@ -94,9 +156,11 @@ impl MlpWorkspace {
                     scale,
                     running: buffer,
                 },
-                moments: Moments::new(outputs, 1),
-                active: vec![0.0; max_rows * outputs],
-                normal: vec![0.0; max_rows * outputs],
+                units: vec![Unit::default(); outputs],
+                of_batch: false,
+                active: panels(outputs),
+                normal: panels(outputs),
+                turned: turned(outputs),
             });
             (trainable, buffer, inputs) = (scale + 2 * outputs, buffer + 2 * outputs, outputs);
         }
@@ -106,14 +170,17 @@ impl MlpWorkspace {
             weight: trainable,
         };
         let widest = spec.hidden.iter().copied().max().unwrap_or(0);
+        let widest = widest.max(spec.outputs);
         Self {
             hidden,
             head,
             isa,
             threads,
-            slope: vec![0.0; max_rows * widest],
-            next_slope: vec![0.0; max_rows * widest],
-            sums: vec![0.0; max_rows.div_ceil(BLOCK_ROWS) * 2 * widest.max(spec.outputs)],
+            input: panels(spec.inputs),
+            turned_input: turned(spec.inputs),
+            scores: panels(spec.outputs),
+            slope: panels(widest),
+            next_slope: panels(widest),
         }
     }
 
@@ -126,186 +193,357 @@ impl MlpWorkspace {
         logits: &mut [f32],
     ) {
         let n = logits.len() / self.head.outputs;
-        let mut input = x;
+        let (isa, width) = (self.isa, self.isa.panel());
+        let n_panels = n.div_ceil(width);
+        let training = matches!(statistics, Statistics::Batch(_));
+        let inputs = self
+            .hidden
+            .first()
+            .map_or(self.head, |first| first.linear)
+            .inputs;
+        let packs = x.chunks(width * inputs);
+        let packs = packs.zip(self.input.chunks_mut(width * inputs));
+        let packs = packs.map(|(rows, out)| Task::Pack { rows, out });
+        let copies = self.turned_input.chunks_mut(n_panels * width * width);
+        let copies = copies.take(if training { inputs.div_ceil(width) } else { 0 });
+        let copies = copies.enumerate().map(|(panel, out)| Task::Copy {
+            rows: x,
+            columns: panel * width..inputs.min((panel + 1) * width),
+            out,
+        });
+        let crew = Crew::new(isa, self.threads, n * inputs);
+        crew.work(inputs, n, packs.chain(copies));
+
+        let mut input: &[f32] = &self.input;
+        let mut before: Option<(&[f32], &mut [f32], usize)> = None;
         for layer in &mut self.hidden {
-            let (isa, width) = (self.isa, layer.linear.outputs);
-            let (weight, bias) = (layer.linear.weight(trainable), layer.linear.bias(trainable));
-            let input_rows = Mat::new(input, n, layer.linear.inputs);
-            let part = part_rows(n, width, BLOCK_ROWS, self.threads);
-            let product = |index: usize, out: &mut [f32]| {
-                let rows = index * part..n.min((index + 1) * part);
-                matmul(input_rows.rows(rows), weight.t(), out);
-            };
+            let (linear, norm) = (layer.linear, layer.norm);
+            let crew = Crew::new(self.isa, self.threads, n * linear.inputs * linear.outputs);
+            for (unit, &bias) in layer.units.iter_mut().zip(&trainable[linear.bias_range()]) {
+                unit.bias = bias;
+            }
+            let turn = turned(isa, before.take(), n_panels);
+            let units = &mut layer.units;
+            layer.of_batch = training && n > 1;
             match &mut statistics {
-                Statistics::Running(buffers) => {
-                    layer.moments.recall(layer.norm, trainable, buffers);
-                    let Moments { scale, shift, .. } = &layer.moments;
-                    let parts = layer.normal[..n * width].chunks_mut(part * width);
-                    self.threads.for_each(parts.enumerate(), |(index, z)| {
-                        product(index, z);
-                        rows::bias_relu_affine(isa, z, bias, scale, shift);
-                    });
+                Statistics::Batch(buffers) if n > 1 => {
+                    let products =
+                        linear.forward(isa, trainable, input, n_panels, &mut layer.active);
+                    let normals =
+                        Place::blocks(isa, &mut layer.normal, linear.outputs, n_panels, BLOCK);
+                    let (gammas, betas) =
+                        trainable[norm.scale..][..2 * norm.channels].split_at(norm.channels);
+                    let coefficients = gammas.chunks(BLOCK).zip(betas.chunks(BLOCK));
+                    let blocks = products.zip(normals).zip(units.chunks_mut(BLOCK));
+                    let blocks = blocks.zip(coefficients);
+                    let blocks =
+                        blocks.map(
+                            |(((product, normal), units), (gammas, betas))| Task::Train {
+                                product,
+                                units,
+                                normal,
+                                gammas,
+                                betas,
+                            },
+                        );
+                    crew.work(inputs, n, blocks.chain(turn));
+                    layer.move_running(n, buffers);
                 }
                 Statistics::Batch(buffers) => {
-                    let parts = layer.active[..n * width].chunks_mut(part * width);
-                    let part_sums = part.div_ceil(BLOCK_ROWS) * 2 * width;
-                    let parts = parts.zip(self.sums.chunks_mut(part_sums)).enumerate();
-                    self.threads.for_each(parts, |(index, (z, sums))| {
-                        product(index, z);
-                        let blocks = z.chunks_mut(BLOCK_ROWS * width);
-                        for (z, sums) in blocks.zip(sums.chunks_exact_mut(2 * width)) {
-                            activate(isa, z, bias, sums);
-                        }
-                    });
-                    let starts = (0..n).step_by(BLOCK_ROWS);
-                    let counts = starts.map(|first| BLOCK_ROWS.min(n - first));
-                    let parts = counts.zip(self.sums.chunks_exact(2 * width));
-                    layer.moments.settle(layer.norm, trainable, buffers, &parts);
-                    layer.normalize(isa, self.threads, n);
+                    // One row has no statistics; the pass back needs what went into the normalisation.
+                    recall(units, norm, trainable, buffers);
+                    let products =
+                        linear.forward(isa, trainable, input, n_panels, &mut layer.active);
+                    let products = products.map(Task::Product);
+                    crew.work(inputs, n, products.chain(turn));
+                    let z = Place::blocks(isa, &mut layer.active, linear.outputs, n_panels, BLOCK);
+                    let out =
+                        Place::blocks(isa, &mut layer.normal, linear.outputs, n_panels, BLOCK);
+                    for ((mut z, mut out), units) in z.zip(out).zip(units.chunks_mut(BLOCK)) {
+                        panels::bias_relu_sum(self.isa, &mut z, n, units);
+                        panels::affine(self.isa, &mut z, units, &mut out);
+                    }
+                }
+                Statistics::Running(buffers) => {
+                    recall(units, norm, trainable, buffers);
+                    let products =
+                        linear.forward(isa, trainable, input, n_panels, &mut layer.normal);
+                    let blocks = products.zip(units.chunks(BLOCK));
+                    let blocks = blocks.map(|(product, units)| Task::Known { product, units });
+                    crew.work(inputs, n, blocks.chain(turn));
                 }
             }
             input = &layer.normal;
+            before = training.then_some((&layer.normal, &mut layer.turned, linear.outputs));
         }
-        let weight = self.head.weight(trainable).t();
-        let input = Mat::new(input, n, self.head.inputs);
-        matmul(input, weight, logits);
-        rows::bias_add(self.isa, logits, self.head.bias(trainable));
+        let head = self.head;
+        let products = head.forward(isa, trainable, input, n_panels, &mut self.scores);
+        let crew = Crew::new(self.isa, self.threads, n * head.inputs * head.outputs);
+        let turn = turned(isa, before, n_panels);
+        crew.work(inputs, n, products.map(Task::Product).chain(turn));
+        for (row, logits) in logits.chunks_exact_mut(head.outputs).enumerate() {
+            for (unit, logit) in logits.iter_mut().enumerate() {
+                *logit = self.scores[place(width, unit, row, head.outputs)];
+            }
+        }
+        rows::bias_add(self.isa, logits, &trainable[head.bias_range()]);
     }
 
     /// The gradient of every parameter, from that of the scores of the last forward pass.
-    pub(super) fn backward(
-        &mut self,
-        trainable: &[f32],
-        x: &[f32],
-        dlogits: &[f32],
-        gradient: &mut [f32],
-    ) {
+    pub(super) fn backward(&mut self, trainable: &[f32], dlogits: &[f32], gradient: &mut [f32]) {
         let n = dlogits.len() / self.head.outputs;
+        let width = self.isa.panel();
         let bias = &mut gradient[self.head.bias_range()];
         bias.fill(0.0);
         rows::sum(self.isa, dlogits, bias);
-        self.linear_backward(self.hidden.len(), trainable, x, Some(dlogits), gradient);
-        for index in (0..self.hidden.len()).rev() {
-            self.hidden_backward(index, n, trainable, gradient);
-            self.linear_backward(index, trainable, x, None, gradient);
+        self.slope[..self.head.outputs * n.next_multiple_of(width)].fill(0.0);
+        for (row, dlogits) in dlogits.chunks_exact(self.head.outputs).enumerate() {
+            for (unit, &d) in dlogits.iter().enumerate() {
+                self.slope[place(width, unit, row, self.head.outputs)] = d;
+            }
+        }
+        for index in (0..=self.hidden.len()).rev() {
+            self.linear_backward(index, n, trainable, gradient);
         }
     }
 
-    /// Back through linear layer number `index`, from the gradient of its outcome (`dlogits` for
-    /// the last one, else `slope`): its weights; and unless it is the first, whose input nobody
-    /// asks the gradient of, the gradient of its input into `slope`, with the two sums that the
-    /// normalisation before it needs.
-    fn linear_backward(
-        &mut self,
-        index: usize,
-        trainable: &[f32],
-        x: &[f32],
-        dlogits: Option<&[f32]>,
-        gradient: &mut [f32],
-    ) {
-        let linear = self
-            .hidden
-            .get(index)
-            .map_or(self.head, |layer| layer.linear);
-        let before = index.checked_sub(1).map(|before| &self.hidden[before]);
-        let input = before.map_or(x, |layer| &layer.normal);
-        let n = x.len()
-            / self
-                .hidden
-                .first()
-                .map_or(self.head, |layer| layer.linear)
-                .inputs;
-        let d = Mat::new(dlogits.unwrap_or(&self.slope), n, linear.outputs);
-        let weight = &mut gradient[linear.weight_range()];
-        let input = Mat::new(input, n, linear.inputs);
-        let weights = Product::parts(d.t(), input, weight, self.threads);
-        let Some(before) = before else {
-            return self.threads.for_each(weights, Product::compute);
-        };
-        let (isa, width, mean) = (self.isa, linear.inputs, &before.moments.wide_mean);
-        let part = part_rows(n, width, BLOCK_ROWS, self.threads);
-        let weight = linear.weight(trainable);
-        let slopes = self.next_slope[..n * width].chunks_mut(part * width);
-        let active = before.active[..n * width].chunks(part * width);
-        let sums = self.sums.chunks_mut(part.div_ceil(BLOCK_ROWS) * 2 * width);
-        let slopes = slopes.zip(active.zip(sums)).enumerate();
-        let slopes = slopes.map(|(index, (slope, (active, sums)))| Task::Slope {
-            d: d.rows(index * part..n.min((index + 1) * part)),
-            slope,
-            active,
-            sums,
-        });
-        let tasks = slopes.chain(weights.map(Task::Weights));
-        self.threads.for_each(tasks, |task| match task {
-            Task::Weights(product) => product.compute(),
-            Task::Slope {
-                d,
-                slope,
-                active,
-                sums,
-            } => {
-                matmul(d, weight, slope);
-                let blocks = slope.chunks(BLOCK_ROWS * width);
-                let blocks = blocks.zip(active.chunks(BLOCK_ROWS * width));
-                for ((dy, r), sums) in blocks.zip(sums.chunks_exact_mut(2 * width)) {
-                    sums.fill(0.0);
-                    let (sum, product) = sums.split_at_mut(width);
-                    rows::norm_sums(isa, dy, r, mean, sum, product);
-                }
+    /// Back through linear layer number `index`, from the gradient of its outcome in `slope`: its weights; and unless it is the
+    /// first, whose input nobody asks the gradient of, that of the outcome of the layer before it.
+    fn linear_backward(&mut self, index: usize, n: usize, trainable: &[f32], gradient: &mut [f32]) {
+        let (isa, width) = (self.isa, self.isa.panel());
+        let n_panels = n.div_ceil(width);
+        let (before, here) = self.hidden.split_at_mut(index);
+        let linear = here.first().map_or(self.head, |layer| layer.linear);
+        let (turned, before) = match before.last_mut() {
+            Some(layer) => {
+                let share = if layer.of_batch { 1.0 / n as f64 } else { 0.0 };
+                (
+                    &layer.turned,
+                    Some((&layer.active, &mut layer.units, share)),
+                )
             }
+            None => (&self.turned_input, None),
+        };
+        let (slope, weight) = (&self.slope, &trainable[linear.weight_range()]);
+        let outs = gradient[linear.weight_range()].chunks_mut(BLOCK * linear.inputs);
+        let weights = outs.enumerate().map(|(block, out)| {
+            Task::Product(Product {
+                rows: out.len() / linear.inputs,
+                depth: n_panels * width,
+                a: &slope[block * BLOCK * width..],
+                order: Order::Panels(linear.outputs * width),
+                b: turned,
+                columns: linear.inputs,
+                out: Place::matrix(isa, out, linear.inputs),
+            })
         });
+        let crew = Crew::new(self.isa, self.threads, n * linear.inputs * linear.outputs);
+        let Some((active, units, share)) = before else {
+            return crew.work(linear.inputs, n, weights);
+        };
+        let places = Place::blocks(isa, &mut self.next_slope, linear.inputs, n_panels, BLOCK);
+        let blocks = places.zip(units.chunks_mut(BLOCK)).enumerate();
+        let blocks = blocks.map(|(block, (out, units))| Task::Back {
+            product: Product {
+                rows: units.len(),
+                depth: linear.outputs,
+                a: &weight[block * BLOCK..],
+                order: Order::Columns(linear.inputs),
+                b: slope,
+                columns: n_panels * width,
+                out,
+            },
+            units,
+            active,
+            first: block * BLOCK,
+            share,
+        });
+        crew.work(linear.inputs, n, blocks.chain(weights));
+        self.hidden[index - 1].store_gradients(gradient);
         std::mem::swap(&mut self.slope, &mut self.next_slope);
     }
+}
 
-    /// Back through the normalisation and the ReLU of a hidden layer, in place in `slope`.
-    fn hidden_backward(&mut self, index: usize, n: usize, trainable: &[f32], gradient: &mut [f32]) {
-        let layer = &mut self.hidden[index];
-        let (isa, width, norm) = (self.isa, layer.linear.outputs, layer.norm);
-        let n_blocks = n.div_ceil(BLOCK_ROWS);
-        let parts = self.sums.chunks_exact(2 * width).take(n_blocks);
-        layer.moments.turn(norm, trainable, gradient, n, &parts);
-        let k = layer.moments.backward();
-        let slope = self.slope[..n * width].chunks_mut(BLOCK_ROWS * width);
-        let active = layer.active[..n * width].chunks(BLOCK_ROWS * width);
-        let sums = self.sums.chunks_exact_mut(2 * width);
-        self.threads
-            .for_each(slope.zip(active).zip(sums), |((dy, r), sums)| {
-                let sum = &mut sums[..width];
-                sum.fill(0.0);
-                rows::norm_relu_backward(isa, dy, r, k, sum);
-            });
-        let bias = &mut gradient[layer.linear.bias_range()];
-        bias.fill(0.0);
-        for sums in self.sums.chunks_exact(2 * width).take(n_blocks) {
-            rows::sum(isa, &sums[..width], bias);
-        }
+/// Where the value of a unit for a row lies in the panels, so wide, of so many units.
+fn place(width: usize, unit: usize, row: usize, n_units: usize) -> usize {
+    (row / width * n_units + unit) * width + row % width
+}
+
+/// The tasks that exchange rows and units of a layer's outcome.
+fn turned<'a>(
+    isa: Isa,
+    layer: Option<(&'a [f32], &'a mut [f32], usize)>,
+    n_panels: usize,
+) -> impl Iterator<Item = Task<'a>> {
+    let width = isa.panel();
+    layer.into_iter().flat_map(move |(from, out, n_units)| {
+        let outs = out.chunks_mut(n_panels * width * width);
+        let firsts = (0..n_units).step_by(width);
+        outs.zip(firsts).map(move |(out, first)| Task::Turn {
+            from,
+            n_units,
+            first,
+            out,
+        })
+    })
+}
+
+/// Normalises with the running statistics.
+fn recall(units: &mut [Unit], place: NormPlace, trainable: &[f32], buffers: &[f32]) {
+    let (means, vars) = buffers[place.running..][..2 * place.channels].split_at(place.channels);
+    let (gammas, betas) = trainable[place.scale..][..2 * place.channels].split_at(place.channels);
+    for (channel, unit) in units[..place.channels].iter_mut().enumerate() {
+        let var = f64::from(vars[channel]);
+        unit.normalize(means[channel], var, gammas[channel], betas[channel]);
+    }
+}
+
+impl Unit {
+    /// Takes mean and variance, and what the normalised values are multiplied by and moved to.
+    fn normalize(&mut self, mean: f32, var: f64, gamma: f32, beta: f32) {
+        self.mean = mean;
+        self.inverse = (1.0 / (var + EPS).sqrt()) as f32;
+        self.scale = gamma * self.inverse;
+        self.shift = beta - mean * self.scale;
+    }
+
+    /// From the sums `Σ dy` and `Σ dy (x − mean)`: the gradients of scale and shift, and what the pass back multiplies by. `share` is
+    /// that of a row in the statistics.
+    fn turn(&mut self, share: f64) {
+        let ([sum, product], inverse) = (self.sums, f64::from(self.inverse));
+        let scale = f64::from(self.scale);
+        self.gradients = [(product * inverse) as f32, sum as f32, 0.0];
+        self.a = scale as f32;
+        self.b = (-scale * inverse * inverse * product * share) as f32;
+        self.c = (-scale * sum * share) as f32;
     }
 }
 
 impl Hidden {
-    /// The normalised activations of `n` rows.
-    fn normalize(&mut self, isa: Isa, threads: Threads, n: usize) {
-        let width = self.linear.outputs;
-        let Moments { scale, shift, .. } = &self.moments;
-        let active = self.active[..n * width].chunks(BLOCK_ROWS * width);
-        let normal = self.normal[..n * width].chunks_mut(BLOCK_ROWS * width);
-        threads.for_each(active.zip(normal), |(x, out)| {
-            rows::affine(isa, x, scale, shift, out);
-        });
+    /// Moves the running statistics towards those of the batch.
+    fn move_running(&self, n: usize, buffers: &mut [f32]) {
+        let channels = self.norm.channels;
+        let (means, vars) = buffers[self.norm.running..][..2 * channels].split_at_mut(channels);
+        let move_to = |running: &mut f32, batch: f64| {
+            *running = ((1.0 - MOMENTUM) * f64::from(*running) + MOMENTUM * batch) as f32;
+        };
+        for ((unit, mean), var) in self.units.iter().zip(means).zip(vars) {
+            let [sum, deviation] = unit.sums;
+            move_to(mean, sum / n as f64);
+            move_to(var, deviation / (n as f64 - 1.0));
+        }
+    }
+
+    /// Puts the gradients of scale, shift and bias where they belong.
+    fn store_gradients(&self, gradient: &mut [f32]) {
+        let channels = self.norm.channels;
+        for (channel, unit) in self.units[..channels].iter().enumerate() {
+            let [scale, shift, bias] = unit.gradients;
+            gradient[self.norm.scale + channel] = scale;
+            gradient[self.norm.scale + channels + channel] = shift;
+            gradient[self.linear.bias_range().start + channel] = bias;
+        }
     }
 }
 
-/// Adds the bias to a block of rows and cuts at zero; `sums` becomes the means of the columns and
-/// their summed squared deviations.
-fn activate(isa: Isa, z: &mut [f32], bias: &[f32], sums: &mut [f32]) {
-    let width = bias.len();
-    let (mean, deviation) = sums.split_at_mut(width);
-    let share = width as f32 / z.len() as f32;
-    mean.fill(0.0);
-    deviation.fill(0.0);
-    rows::bias_relu_sum(isa, z, bias, mean);
-    for mean in mean.iter_mut() {
-        *mean *= share;
+/// Who does the tasks.
+#[derive(Debug, Clone, Copy)]
+struct Crew {
+    isa: Isa,
+    threads: Threads,
+}
+
+impl Crew {
+    /// Small work is done by one.
+    fn new(isa: Isa, threads: Threads, products: usize) -> Self {
+        let threads = if products < WORTH_A_THREAD {
+            Threads::ONE
+        } else {
+            threads
+        };
+        Self { isa, threads }
     }
-    rows::squared_deviation(isa, z, mean, deviation);
+
+    /// Does all tasks on a batch of `n` rows with so many inputs.
+    fn work<'a>(self, inputs: usize, n: usize, tasks: impl Iterator<Item = Task<'a>>) {
+        self.threads
+            .for_each(tasks, |task| self.one(inputs, n, task));
+    }
+
+    fn one(self, inputs: usize, n: usize, task: Task<'_>) {
+        let (isa, width) = (self.isa, self.isa.panel());
+        match task {
+            Task::Product(mut product) => product.compute(isa),
+            Task::Known { mut product, units } => {
+                product.compute(isa);
+                panels::bias_relu_affine(isa, &mut product.out, units);
+            }
+            Task::Train {
+                mut product,
+                units,
+                mut normal,
+                gammas,
+                betas,
+            } => {
+                product.compute(isa);
+                let z = &mut product.out;
+                panels::bias_relu_sum(isa, z, n, units);
+                for unit in units.iter_mut() {
+                    unit.mean = (unit.sums[0] / n as f64) as f32;
+                }
+                panels::squared_deviation(isa, z, n, units);
+                for ((unit, &gamma), &beta) in units.iter_mut().zip(gammas).zip(betas) {
+                    unit.normalize(unit.mean, unit.sums[1] / n as f64, gamma, beta);
+                }
+                panels::affine(isa, z, units, &mut normal);
+            }
+            Task::Back {
+                mut product,
+                units,
+                active,
+                first,
+                share,
+            } => {
+                product.compute(isa);
+                let dy = &mut product.out;
+                panels::norm_sums(isa, dy, dy.beside(active, first), units);
+                for unit in units.iter_mut() {
+                    unit.turn(share);
+                }
+                panels::norm_relu_backward(isa, dy, dy.beside(active, first), units);
+                for unit in units.iter_mut() {
+                    unit.gradients[2] = unit.sums[0] as f32;
+                }
+            }
+            Task::Turn {
+                from,
+                n_units,
+                first,
+                out,
+            } => {
+                let count = width.min(n_units - first);
+                let outs = out.chunks_exact_mut(width * width);
+                for (from, out) in from.chunks_exact(n_units * width).zip(outs) {
+                    transpose(isa, &from[first * width..], width, count, width, out, width);
+                }
+            }
+            Task::Pack { rows, out } => {
+                let count = rows.len() / inputs;
+                if count < width {
+                    out.fill(0.0);
+                }
+                transpose(isa, rows, inputs, count, inputs, out, width);
+            }
+            Task::Copy { rows, columns, out } => {
+                let (count, used) = (rows.len() / inputs, columns.len());
+                let mut lines = out.chunks_exact_mut(width);
+                for (row, line) in rows.chunks_exact(inputs).zip(lines.by_ref().take(count)) {
+                    line[..used].copy_from_slice(&row[columns.clone()]);
+                }
+                for line in lines {
+                    line.fill(0.0);
+                }
+            }
+        }
+    }
 }

@@ -10,7 +10,7 @@ mod moments;
 mod products;
 mod resnet;
 
-pub use self::products::Products;
+pub use self::products::{Products, fma_chains};
 
 use self::mlp::MlpWorkspace;
 use self::moments::Statistics;
@@ -156,9 +156,8 @@ impl Workspace {
         let needed = self.n_rows * self.spec.outputs();
         check_length("the gradient of the scores", dlogits.len(), needed)?;
         let (trainable, gradient) = (params.trainable(), &mut self.gradient);
-        let x = &self.batch[..self.n_rows * self.spec.inputs()];
         match &mut self.body {
-            Body::Mlp(body) => body.backward(trainable, x, dlogits, gradient),
+            Body::Mlp(body) => body.backward(trainable, dlogits, gradient),
             Body::ResNet(body) => body.backward(trainable, dlogits, gradient),
         }
         // The pass back overwrites what it goes through.

@@ -1,13 +1,16 @@
 //! The matrix products of a training step and nothing else: what the step is measured against.
 
 use crate::error::{Error, Result, own_network};
+use crate::kernels::isa::Isa;
 use crate::kernels::matmul::{self, Mat};
+use crate::kernels::tile;
 use crate::spec::{BlockShape, ModelSpec, PLANES};
 use crate::threads::Threads;
 
 /// Runs the matrix products of one training step, on numbers of no meaning.
 ///
-/// For a perceptron they are the very products of [`Workspace`](super::Workspace). For a residual
+/// They are computed by the `gemm` crate, one after the other. For a perceptron they have the sizes of those in
+/// [`Workspace`](super::Workspace), which has kernels of its own. For a residual
 /// network, which convolves directly, they are those of the same arithmetic written as products
 /// with the patches of one image, already gathered. The gradient of the input is left out, as in
 /// the step.
@@ -36,6 +39,12 @@ enum Order {
     First,
     Second,
     Neither,
+}
+
+/// Multiplies and adds in registers, in `12 · n` steps of twelve chains that do not wait for one another: what one core can do at
+/// most. The answer is how many additions and multiplications that was.
+pub fn fma_chains(n: usize) -> f64 {
+    tile::fma_chains(Isa::detect(), n)
 }
 
 impl Products {

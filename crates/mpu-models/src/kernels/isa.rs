@@ -48,6 +48,17 @@ impl Isa {
         list
     }
 
+    /// Columns of a panel: two registers.
+    pub(crate) fn panel(self) -> usize {
+        match self.0 {
+            Kind::Plain => 8,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => 16,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => 32,
+        }
+    }
+
     pub(super) fn kind(self) -> Kind {
         self.0
     }
