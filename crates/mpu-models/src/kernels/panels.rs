@@ -323,12 +323,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ramp(n: usize, step: f64) -> Vec<f32> {
-        (0..n)
-            .map(|i| ((i as f64 * step).fract() - 0.5) as f32)
-            .collect()
-    }
+    use crate::kernels::rows::tests::ramp;
 
     fn units(n: usize) -> Vec<Unit> {
         let of = |i: usize| Unit {

@@ -442,12 +442,7 @@ unsafe fn chains<L: Lanes>(n: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ramp(n: usize, step: f64) -> Vec<f32> {
-        (0..n)
-            .map(|i| ((i as f64 * step).fract() - 0.5) as f32)
-            .collect()
-    }
+    use crate::kernels::rows::tests::ramp;
 
     /// A product of an operand that lies as it may, against plain sums in f64.
     fn compare(isa: Isa, rows: usize, depth: usize, columns: usize, order: Order) -> Vec<u32> {
