@@ -14,7 +14,7 @@ use super::unpack::{Limit, gunzip, unlzw};
 use super::{idx, mat, text};
 use crate::split::draw::below;
 
-/// Mutations of each reader's files: as many as `MPU_MUTATIONS` says. `.ci/run` asks for ten times as many as are made
+/// Mutations of each reader's files: as many as `MPU_MUTATIONS` says. `.ci/run` asks for five times as many as are made
 /// without it.
 pub(crate) fn n_mutations() -> usize {
     let asked = std::env::var("MPU_MUTATIONS");
