@@ -14,7 +14,7 @@
 //! | [`provenance`] | where rows came from; what is not as published is marked |
 //! | [`prep`] | scaling that is fitted on training rows only |
 //! | [`split`] | MPU problems: labelled rows, pool, validation and test rows that never overlap |
-//! | [`source`] | the eight benchmarks: catalogue, readers, verified downloads (features `fetch`, `parquet`) |
+//! | [`source`] | the nine benchmarks: catalogue, readers, verified downloads (features `fetch`, `parquet`) |
 //!
 //! With the cargo feature `tables` there is also `table`: the user's own data, read and checked
 //! (`parquet` and `images` add those formats).
