@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_input;
+mod candle_datasets;
 mod costs;
 mod data;
 mod evaluate;

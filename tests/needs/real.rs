@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use libtest_mimic::Trial;
+use mpu_data::source::unpack::gunzip;
 use mpu_data::source::{
     DatasetId, FileCheck, Limit, LoadOptions, Locations, Part, Quiet, Verification, load, verify,
 };
@@ -49,6 +50,7 @@ pub(crate) fn tests() -> Vec<Trial> {
             "real::the_network_of_the_example_beats_the_perceptron",
             the_network_of_the_example_beats_the_perceptron,
         ),
+        Need::Dataset(DatasetId::Mnist).test("real::our_mnist_is_candles", our_mnist_is_candles),
         Need::Dataset(DatasetId::Svhn).test(
             "real::svhn_there_is_marked_as_a_subset",
             svhn_there_is_marked_as_a_subset,
@@ -152,6 +154,28 @@ fn the_same_rows_in_another_packing_are_as_published() {
             .iter()
             .all(|file| file.check == FileCheck::SameRows)
     );
+}
+
+/// candle's loader on the same files, unpacked.
+fn our_mnist_is_candles() {
+    let folder = data_dir().unwrap().join("mnist");
+    let dir = tempfile::tempdir().unwrap();
+    let files = DatasetId::Mnist.card().parts.iter();
+    for name in files.flat_map(|part| part.files).map(|file| file.name) {
+        let packed = std::fs::read(folder.join(name)).unwrap();
+        let unpacked = gunzip(name, &packed, Limit::DEFAULT).unwrap();
+        let unpacked_name = name.strip_suffix(".gz").unwrap();
+        std::fs::write(dir.path().join(unpacked_name), unpacked).unwrap();
+    }
+    let candle = candle_datasets::vision::mnist::load_dir(dir.path()).unwrap();
+    let candle = TrainTest::try_from(&candle).unwrap();
+    let ours = load_with(DatasetId::Mnist, &locations(), 0);
+    for (theirs, ours) in [(&candle.train, &ours.train), (&candle.test, &ours.test)] {
+        assert_eq!(theirs.labels(), ours.labels());
+        let values = theirs.features().values().iter();
+        let mut values = values.zip(ours.features().values());
+        assert!(values.all(|(divided, byte)| (divided * 255.0).round() == *byte));
+    }
 }
 
 fn svhn_there_is_marked_as_a_subset() {
