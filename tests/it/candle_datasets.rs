@@ -13,15 +13,15 @@ use crate::support::Folder;
 /// Writes images of 28×28 pixels and their labels as idx files.
 fn write_idx(folder: &Path, part: &str, labels: &[u8], first: usize) {
     let n = labels.len() as u32;
-    let header = |kind: u8, dims: &[u32]| {
-        let dims = dims.iter().flat_map(|dim| dim.to_be_bytes());
-        [0, 0, 8, kind].into_iter().chain(dims)
+    let write = |name: &str, dims: &[u32], values: &[u8]| {
+        let mut bytes = vec![0, 0, 8, dims.len() as u8];
+        bytes.extend(dims.iter().flat_map(|dim| dim.to_be_bytes()));
+        bytes.extend(values);
+        fs::write(folder.join(format!("{part}-{name}-ubyte")), bytes).unwrap();
     };
     let pixels = (0..labels.len() * 784).map(|i| ((first + i) * 31 % 251) as u8);
-    let images: Vec<u8> = header(3, &[n, 28, 28]).chain(pixels).collect();
-    let labels: Vec<u8> = header(1, &[n]).chain(labels.iter().copied()).collect();
-    fs::write(folder.join(format!("{part}-images-idx3-ubyte")), images).unwrap();
-    fs::write(folder.join(format!("{part}-labels-idx1-ubyte")), labels).unwrap();
+    write("images-idx3", &[n, 28, 28], &pixels.collect::<Vec<u8>>());
+    write("labels-idx1", &[n], labels);
 }
 
 /// The same rows: what candle has divided by 255 are our bytes.
