@@ -3,14 +3,14 @@
 use crate::support::{Folder, contains_all, stdout};
 
 #[test]
-fn the_list_names_all_eight() {
+fn the_list_names_all_nine() {
     let folder = Folder::new();
-    let names = "mnist fashion-mnist kmnist usps semeion svhn pendigits waveform1";
+    let names = "mnist fashion-mnist kmnist usps semeion svhn pendigits waveform1 cifar10";
     let names: Vec<&str> = names.split(' ').collect();
     contains_all(&folder.told("data list --offline"), &names);
     let rows = folder.json("data list --offline");
     let rows = rows.as_array().unwrap();
-    assert_eq!(rows.len(), 8);
+    assert_eq!(rows.len(), 9);
     assert!(
         rows.iter()
             .any(|row| row["name"] == "waveform1" && row["here"] == true)

@@ -253,6 +253,25 @@ fn the_candle_engine_has_the_figures_of_the_fused_one() {
 }
 
 #[test]
+fn sixteen_bits_are_for_the_candle_engine_and_thirty_two_are_not_written_down() {
+    let folder = Folder::new();
+    folder.refuses(
+        &small("run", "--epochs 1 --precision bf16 --engine fused"),
+        &["precision bf16: ", "hint: use `--precision f32`"],
+    );
+    assert!(!folder.path("run").exists());
+    folder.refuses(&small("run", "--precision f8"), &["bf16"]);
+    folder.told(&small("run", "--epochs 1 --precision f32"));
+    assert!(!folder.read("run/config.toml").contains("precision"));
+    folder.told(&small("half", "--epochs 1 --precision bf16"));
+    assert!(
+        folder
+            .read("half/config.toml")
+            .contains("precision = \"bf16\"")
+    );
+}
+
+#[test]
 fn a_device_that_is_not_there_is_told() {
     let folder = Folder::new();
     let output = folder.run(&small("run", "--epochs 1 --device auto"));
@@ -347,5 +366,5 @@ fn every_configuration_of_the_repository_resolves() {
             n_configs += 1;
         }
     }
-    assert_eq!(n_configs, 8, "one for each dataset");
+    assert_eq!(n_configs, 9, "one for each dataset");
 }

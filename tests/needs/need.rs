@@ -14,7 +14,7 @@ use crate::commands::Tiny;
 pub(crate) enum Need {
     /// The files of one benchmark.
     Dataset(DatasetId),
-    /// The files of all benchmarks.
+    /// The files of the paper's benchmarks.
     Data,
     /// A Python, without any package.
     Python,
@@ -36,6 +36,8 @@ impl Need {
     /// The name that `MPU_REQUIRE` knows it by.
     fn slug(self) -> &'static str {
         match self {
+            // Not of the paper: asked for by its own name only.
+            Self::Dataset(DatasetId::Cifar10) => "cifar10",
             Self::Dataset(_) | Self::Data => "data",
             Self::Python => "python",
             Self::Onnx => "onnx",
@@ -74,7 +76,7 @@ impl Need {
             Self::Dataset(id) => {
                 data_dir().is_some_and(|folder| folder.join(id.card().folder).is_dir())
             }
-            Self::Data => DatasetId::ALL
+            Self::Data => DatasetId::PAPER
                 .into_iter()
                 .all(|id| Self::Dataset(id).is_here()),
             Self::Python => python_has("json"),

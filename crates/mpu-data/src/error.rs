@@ -33,6 +33,13 @@ pub enum Error {
         n_classes: usize,
     },
 
+    /// A tensor of candle that cannot be read or made.
+    #[error("a tensor of candle: {problem}")]
+    Tensor {
+        /// What candle says.
+        problem: String,
+    },
+
     /// Class priors that do not sum to one.
     #[error(
         "priors sum to {sum}: they must sum to 1 within {tolerance}\n\

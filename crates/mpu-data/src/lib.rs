@@ -14,10 +14,11 @@
 //! | [`provenance`] | where rows came from; what is not as published is marked |
 //! | [`prep`] | scaling that is fitted on training rows only |
 //! | [`split`] | MPU problems: labelled rows, pool, validation and test rows that never overlap |
-//! | [`source`] | the eight benchmarks: catalogue, readers, verified downloads (features `fetch`, `parquet`) |
+//! | [`source`] | the nine benchmarks: catalogue, readers, verified downloads (features `fetch`, `parquet`) |
 //!
 //! With the cargo feature `tables` there is also `table`: the user's own data, read and checked
-//! (`parquet` and `images` add those formats).
+//! (`parquet` and `images` add those formats); with `candle-datasets` there is `candle_datasets`, which makes
+//! datasets of candle's and gives them back.
 //!
 //! ```
 //! use mpu_data::{ClassCount, MpuLabel, Priors};
@@ -33,6 +34,8 @@
 //! # Ok::<(), mpu_data::Error>(())
 //! ```
 
+#[cfg(feature = "candle-datasets")]
+pub mod candle_datasets;
 pub mod class;
 pub mod costs;
 pub mod dataset;

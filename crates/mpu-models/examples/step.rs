@@ -117,17 +117,16 @@ fn ours(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
 /// What the candle engine of mpu-train does in a step.
 fn candle(task: &Task) -> Result<Step<'_>, Error> {
     let device = Device::Cpu;
-    let network = Network::new(&task.params()?, &device)?;
-    let block = network.trainable_block()?;
-    let memory = Optimizer::new(OptimSpec::ADAM, block.elem_count())?;
-    let mut optimizer = DeviceOptimizer::new(OptimSpec::ADAM, memory.state(), block)?;
+    let params = task.params()?;
+    let network = Network::new(&params, &device)?;
+    let (spec, values) = (OptimSpec::ADAM, params.trainable());
+    let memory = Optimizer::new(spec, values.len())?;
+    let mut optimizer = DeviceOptimizer::new(spec, memory.state(), values, &device)?;
     let (rows, order, groups) = task.tensors(&device)?;
     Ok(Box::new(move || {
         let logits = network.forward(&rows.index_select(&order, 0)?, Mode::Train)?;
         let risk = task.estimator.device_risk(&logits, &groups)?;
-        let gradient = network.gradient_block(&risk.backward()?)?;
-        optimizer.step(&gradient, LEARNING_RATE)?;
-        network.set_trainable_block(optimizer.values())?;
+        optimizer.step(&network, &risk.backward()?, LEARNING_RATE)?;
         Ok(f64::from(risk.to_scalar::<f32>()?))
     }))
 }

@@ -44,6 +44,7 @@
 //! # Ok::<(), mpu_models::Error>(())
 //! ```
 
+mod device_optim;
 mod error;
 pub mod forest;
 pub mod fused;
@@ -65,12 +66,13 @@ mod threads;
 pub use candle_core;
 /// The layers, in the version that they are from.
 pub use candle_nn;
+pub use device_optim::DeviceOptimizer;
 pub use error::{Error, Result};
 pub use init::Init;
 pub use layout::{Entry, Role};
 pub use module::Module;
 pub use network::Network;
-pub use optim::{DeviceOptimizer, OptimSpec, OptimState, Optimizer};
+pub use optim::{OptimSpec, OptimState, Optimizer};
 pub use params::Params;
 pub use spec::{MlpSpec, Mode, ModelSpec, ModuleSpec, ResNetSpec};
 pub use threads::Threads;

@@ -28,6 +28,8 @@ pub struct Network {
     /// One for every entry, in the same order.
     vars: Vec<Var>,
     device: Device,
+    /// What trainable variables are stored and computed in.
+    dtype: DType,
     body: Body,
 }
 
@@ -42,11 +44,29 @@ impl fmt::Debug for Network {
 impl Network {
     /// A network on `device` with a copy of `params`.
     pub fn new(params: &Params, device: &Device) -> Result<Self> {
-        Self::with(params, device, |vb| {
-            Ok(match params.spec() {
-                ModelSpec::Mlp(mlp) => Arc::new(Mlp::new(mlp, &vb).during(BUILDING)?),
-                ModelSpec::ResNet(net) => Arc::new(ResNet::new(net, &vb).during(BUILDING)?),
-                ModelSpec::Module(_) => {
+        Self::in_precision(None, params, device, DType::F32)
+    }
+
+    /// The network that a module builds, on `device` with a copy of `params`.
+    pub fn of(module: &Module, params: &Params, device: &Device) -> Result<Self> {
+        Self::in_precision(Some(module), params, device, DType::F32)
+    }
+
+    /// A network that computes in `dtype`, `bf16` say: its trainable variables, and what its layers make of them. What
+    /// goes in and comes out is `f32`, and so are buffers, gradients and blocks of parameters: who trains it keeps
+    /// parameters of full precision and hands them over after every step ([`set_trainable_block`](Self::set_trainable_block)).
+    pub fn in_precision(
+        module: Option<&Module>,
+        params: &Params,
+        device: &Device,
+        dtype: DType,
+    ) -> Result<Self> {
+        Self::with(params, device, dtype, |vb| {
+            Ok(match (module, params.spec()) {
+                (Some(module), _) => module.build(vb).during(BUILDING)?,
+                (None, ModelSpec::Mlp(mlp)) => Arc::new(Mlp::new(mlp, &vb).during(BUILDING)?),
+                (None, ModelSpec::ResNet(net)) => Arc::new(ResNet::new(net, &vb).during(BUILDING)?),
+                (None, ModelSpec::Module(_)) => {
                     return Err(Error::OwnNetwork {
                         what: "a network without a module",
                         hint: "give the module that it was built from",
@@ -56,33 +76,32 @@ impl Network {
         })
     }
 
-    /// The network that a module builds, on `device` with a copy of `params`.
-    pub fn of(module: &Module, params: &Params, device: &Device) -> Result<Self> {
-        Self::with(params, device, |vb| module.build(vb).during(BUILDING))
-    }
-
     fn with(
         params: &Params,
         device: &Device,
+        dtype: DType,
         build: impl FnOnce(VarBuilder<'static>) -> Result<Body>,
     ) -> Result<Self> {
         let (mut vars, mut named) = (Vec::new(), BTreeMap::new());
         for (entry, tensor) in params.to_tensors(device)? {
-            let var = Var::from_tensor(&tensor).during("making a variable")?;
+            let tensor = if entry.role.is_trainable() {
+                tensor.to_dtype(dtype)
+            } else {
+                Ok(tensor)
+            };
+            let var = tensor.and_then(|tensor| Var::from_tensor(&tensor));
+            let var = var.during("making a variable")?;
             vars.push(var.clone());
             named.insert(entry.name.clone(), var);
         }
         let backend = Box::new(Named(named));
-        let body = build(VarBuilder::from_backend(
-            backend,
-            DType::F32,
-            device.clone(),
-        ))?;
+        let body = build(VarBuilder::from_backend(backend, dtype, device.clone()))?;
         Ok(Self {
             spec: params.spec().clone(),
             entries: params.entries().to_vec(),
             vars,
             device: device.clone(),
+            dtype,
             body,
         })
     }
@@ -114,7 +133,9 @@ impl Network {
         }
         let scores = batch
             .reshape(self.spec.batch_dims(n_rows))
+            .and_then(|batch| batch.to_dtype(self.dtype))
             .and_then(|batch| self.body.forward_t(&batch, mode == Mode::Train))
+            .and_then(|scores| scores.to_dtype(DType::F32))
             .during("the forward pass")?;
         let needed = [n_rows, self.spec.outputs()];
         if scores.dims() != needed {
@@ -142,8 +163,8 @@ impl Network {
     /// A variable the loss does not depend on has gradient zero.
     pub fn gradient_block(&self, grads: &GradStore) -> Result<Tensor> {
         let parts = self.trainable().map(|(_, var)| match grads.get(var) {
-            Some(grad) => grad.flatten_all(),
-            None => var.zeros_like()?.flatten_all(),
+            Some(grad) => grad.flatten_all()?.to_dtype(DType::F32),
+            None => Tensor::zeros(var.elem_count(), DType::F32, &self.device),
         });
         parts
             .collect::<candle_core::Result<Vec<Tensor>>>()
@@ -171,7 +192,8 @@ impl Network {
     fn block(&self, kind: Kind) -> Result<Tensor> {
         let parts = self.of_kind(kind).map(|(_, var)| {
             // A variable of one part would be handed on as it is, and move with the network.
-            var.as_detached_tensor().flatten_all()?.copy()
+            let values = var.as_detached_tensor().flatten_all()?;
+            values.to_dtype(DType::F32)?.copy()
         });
         let parts = parts.collect::<candle_core::Result<Vec<Tensor>>>();
         parts
@@ -196,7 +218,8 @@ impl Network {
         for (entry, var) in self.of_kind(kind) {
             block
                 .narrow(0, entry.offset, entry.n_values())
-                .and_then(|part| var.set(&part.reshape(entry.shape.as_slice())?))
+                .and_then(|part| part.reshape(entry.shape.as_slice())?.to_dtype(var.dtype()))
+                .and_then(|part| var.set(&part))
                 .during("setting a variable")?;
         }
         Ok(())
@@ -243,4 +266,67 @@ const BUILDING: &str = "building the network";
 enum Kind {
     Trainable,
     Buffer,
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::SeedableRng;
+
+    use super::*;
+    use crate::{DeviceOptimizer, Init, OptimSpec, Optimizer, ResNetSpec};
+
+    /// Half precision as the CPU has it: the way of `bf16` on other devices.
+    #[test]
+    fn half_precision_computes_beside_parameters_of_full_precision() {
+        let image = ModelSpec::ResNet(ResNetSpec {
+            channels: 1,
+            height: 4,
+            width: 4,
+            depth: 8,
+            outputs: 3,
+        });
+        for spec in [ModelSpec::mlp5(16, 3), image] {
+            let mut rng = ChaCha8Rng::seed_from_u64(3);
+            let params = Params::init(&spec, Init::Torch, &mut rng).unwrap();
+            let rows: Vec<f32> = (0..8 * 16).map(|i| (i * 37 % 101) as f32 / 101.0).collect();
+            let rows = Tensor::from_vec(rows, (8, 16), &Device::Cpu).unwrap();
+            let [full, half] = [DType::F32, DType::F16].map(|dtype| {
+                let network = Network::in_precision(None, &params, &Device::Cpu, dtype).unwrap();
+                let (spec, values) = (OptimSpec::ADAM, params.trainable());
+                let memory = Optimizer::new(spec, values.len()).unwrap();
+                let optimizer = DeviceOptimizer::new(spec, memory.state(), values, &Device::Cpu);
+                let mut optimizer = optimizer.unwrap();
+                let mut losses = Vec::new();
+                for _ in 0..8 {
+                    let scores = network.forward(&rows, Mode::Train).unwrap();
+                    assert_eq!(scores.dtype(), DType::F32);
+                    let loss = (scores - 1.0).unwrap().sqr().unwrap().mean_all().unwrap();
+                    let gradients = loss.backward().unwrap();
+                    let block = network.gradient_block(&gradients).unwrap();
+                    assert_eq!(block.dtype(), DType::F32);
+                    optimizer.step(&network, &gradients, 1e-3).unwrap();
+                    losses.push(loss.to_scalar::<f32>().unwrap());
+                }
+                for (entry, var) in network.entries.iter().zip(&network.vars) {
+                    let wanted = if entry.role.is_trainable() {
+                        dtype
+                    } else {
+                        DType::F32
+                    };
+                    assert_eq!(var.dtype(), wanted, "{}", entry.name);
+                }
+                let kept = optimizer.values().unwrap().to_vec1::<f32>().unwrap();
+                let used = network.trainable_block().unwrap();
+                let used = used.to_vec1::<f32>().unwrap();
+                assert_eq!(kept == used, dtype == DType::F32, "what is kept is finer");
+                losses
+            });
+            assert_ne!(full, half);
+            for (full, half) in full.iter().zip(&half) {
+                assert!((full - half).abs() < 0.02 * full.max(0.1), "{full} {half}");
+            }
+            assert!(half[7] < half[0], "{half:?}");
+        }
+    }
 }

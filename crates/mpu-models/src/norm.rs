@@ -34,22 +34,25 @@ pub(crate) struct BatchNorm {
 
 impl ModuleT for BatchNorm {
     fn forward_t(&self, x: &Tensor, train: bool) -> Result<Tensor> {
-        let count = x.elem_count() / x.dim(1)?;
-        let (centred, var) = if train && count > 1 {
-            let mean = channel_mean(x)?;
-            let centred = x.broadcast_sub(&mean)?;
-            let var = channel_mean(&centred.sqr()?)?;
-            self.update(&mean, &var, count)?;
+        // Statistics of few digits would be no statistics: half precision is left for them.
+        let dtype = x.dtype();
+        let x = x.to_dtype(self.running_mean.dtype())?;
+        let channels = Channels::of(&x)?;
+        let (centred, var) = if train && channels.count > 1 {
+            let mean = channels.mean(&x)?;
+            let centred = (&x - channels.spread(&mean)?)?;
+            let var = channels.mean(&centred.sqr()?)?;
+            self.update(&mean, &var, channels.count)?;
             (centred, var)
         } else {
-            let mean = Self::as_channels(&self.running_mean, x)?.detach();
-            let var = Self::as_channels(&self.running_var, x)?.detach();
-            (x.broadcast_sub(&mean)?, var)
+            let mean = self.running_mean.as_detached_tensor();
+            let var = self.running_var.as_detached_tensor();
+            ((&x - channels.spread(&mean)?)?, var)
         };
-        let normal = centred.broadcast_div(&(var + EPS)?.sqrt()?)?;
-        normal
-            .broadcast_mul(&Self::as_channels(&self.scale, x)?)?
-            .broadcast_add(&Self::as_channels(&self.shift, x)?)
+        let [scale, shift] = [&self.scale, &self.shift].map(|values| values.to_dtype(x.dtype()));
+        let slope = (scale? / (var + EPS)?.sqrt()?)?;
+        let normal = (centred * channels.spread(&slope)?)? + channels.spread(&shift?)?;
+        normal?.to_dtype(dtype)
     }
 }
 
@@ -72,25 +75,52 @@ impl BatchNorm {
             (&self.running_var, unbiased),
         ] {
             let kept = (running.as_tensor() * (1.0 - MOMENTUM))?;
-            let moved = (kept + (batch.flatten_all()? * MOMENTUM)?)?;
+            let moved = (kept + (batch * MOMENTUM)?)?;
             running.set(&moved.detach())?;
         }
         Ok(())
     }
-
-    /// `[c]` as `[1, c]` or `[1, c, 1, 1]`, to fit `x`.
-    fn as_channels(values: &Tensor, x: &Tensor) -> Result<Tensor> {
-        let mut shape = vec![1; x.rank()];
-        shape[1] = values.elem_count();
-        values.reshape(shape)
-    }
 }
 
-/// The mean of every channel, with all dimensions kept.
-fn channel_mean(x: &Tensor) -> Result<Tensor> {
-    match x.rank() {
-        2 => x.mean_keepdim(0),
-        _ => x.mean_keepdim((0, 2, 3)),
+/// Sums over channels and back, as matrix products with ones: candle's own sums over any but the last dimensions, which
+/// the gradient of a broadcast needs, divide twice for every number.
+struct Channels {
+    /// `[n, 1]`.
+    ones: Tensor,
+    dims: Vec<usize>,
+    /// Values of a channel.
+    count: usize,
+}
+
+impl Channels {
+    fn of(x: &Tensor) -> Result<Self> {
+        Ok(Self {
+            ones: Tensor::ones((x.dim(0)?, 1), x.dtype(), x.device())?,
+            dims: x.dims().to_vec(),
+            count: x.elem_count() / x.dim(1)?,
+        })
+    }
+
+    /// The mean of every channel: `[c]`.
+    fn mean(&self, x: &Tensor) -> Result<Tensor> {
+        let of_rows = match x.rank() {
+            2 => x.clone(),
+            _ => x.flatten_from(2)?.sum(2)?,
+        };
+        let sums = self.ones.t()?.matmul(&of_rows)?;
+        sums.squeeze(0)? / self.count as f64
+    }
+
+    /// `[c]` in the shape of the batch.
+    fn spread(&self, values: &Tensor) -> Result<Tensor> {
+        let of_rows = self.ones.matmul(&values.unsqueeze(0)?)?;
+        match self.dims[..] {
+            [_, _] => Ok(of_rows),
+            _ => of_rows
+                .unsqueeze(2)?
+                .unsqueeze(3)?
+                .broadcast_as(self.dims.as_slice()),
+        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Optimisers, in place over all parameters at once, with PyTorch's semantics.
 
-use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{During as _, Result, check_length, setting};
+use crate::error::{Result, check_length, setting};
 use crate::kernels::isa::Isa;
 use crate::kernels::rows::{self, AdamStep};
 use crate::threads::Threads;
@@ -187,7 +186,13 @@ impl Optimizer {
 }
 
 /// The coefficients of Adam's step of this number.
-fn adam_step([beta1, beta2]: [f64; 2], eps: f64, decay: f64, step: u64, lr: f64) -> AdamStep {
+pub(crate) fn adam_step(
+    [beta1, beta2]: [f64; 2],
+    eps: f64,
+    decay: f64,
+    step: u64,
+    lr: f64,
+) -> AdamStep {
     let t = step as f64;
     AdamStep {
         keep: (1.0 - lr * decay) as f32,
@@ -200,100 +205,12 @@ fn adam_step([beta1, beta2]: [f64; 2], eps: f64, decay: f64, step: u64, lr: f64)
     }
 }
 
-/// An [`Optimizer`] whose parameters and memory live in blocks on a device; a step reads nothing back.
-///
-/// candle-nn's own AdamW has the same formula, but keeps its memory to itself, so that nothing could be resumed.
-#[derive(Debug, Clone)]
-pub struct DeviceOptimizer {
-    spec: OptimSpec,
-    step: u64,
-    values: Tensor,
-    first: Tensor,
-    second: Tensor,
-}
-
-impl DeviceOptimizer {
-    /// Goes on from parameters on a device and a state that [`state`](Self::state) or an [`Optimizer`] gave.
-    pub fn new(spec: OptimSpec, state: &OptimState, values: Tensor) -> Result<Self> {
-        Optimizer::resume(spec, state.clone())?;
-        check_length("parameters", values.elem_count(), state.first.len())?;
-        let block = |values: &[f32], like: &Tensor| {
-            Tensor::from_slice(values, values.len(), like.device()).during("the optimiser's memory")
-        };
-        Ok(Self {
-            spec,
-            step: state.step,
-            first: block(&state.first, &values)?,
-            second: block(&state.second, &values)?,
-            values,
-        })
-    }
-
-    /// The parameters.
-    pub fn values(&self) -> &Tensor {
-        &self.values
-    }
-
-    /// What to keep in order to resume, read back from the device.
-    pub fn state(&self) -> Result<OptimState> {
-        let read = |block: &Tensor| {
-            block
-                .to_vec1::<f32>()
-                .during("reading the optimiser's memory")
-        };
-        Ok(OptimState {
-            step: self.step,
-            first: read(&self.first)?,
-            second: read(&self.second)?,
-        })
-    }
-
-    /// Moves the parameters against `gradient` with learning rate `lr`.
-    pub fn step(&mut self, gradient: &Tensor, lr: f64) -> Result<()> {
-        let needed = self.values.elem_count();
-        check_length("the gradient", gradient.elem_count(), needed)?;
-        self.step += 1;
-        self.move_by(gradient, lr).during("the optimiser's step")
-    }
-
-    fn move_by(&mut self, gradient: &Tensor, lr: f64) -> candle_core::Result<()> {
-        match self.spec {
-            OptimSpec::Adam {
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-            } => {
-                let k = adam_step([beta1, beta2], eps, weight_decay, self.step, lr);
-                let change = (gradient - &self.first)?.affine(f64::from(k.share1), 0.0)?;
-                self.first = (&self.first + change)?;
-                let new = gradient.sqr()?.affine(f64::from(k.share2), 0.0)?;
-                self.second = (self.second.affine(f64::from(k.beta2), 0.0)? + new)?;
-                let root = self.second.sqrt()?;
-                let root = root.affine(1.0 / f64::from(k.root), f64::from(k.eps))?;
-                let step = (self.first.affine(f64::from(k.step), 0.0)? / root)?;
-                if k.keep != 1.0 {
-                    self.values = self.values.affine(f64::from(k.keep), 0.0)?;
-                }
-                self.values = (&self.values - step)?;
-            }
-            OptimSpec::Sgd { momentum } => {
-                self.first = (self.first.affine(momentum, 0.0)? + gradient)?;
-                self.values = (&self.values - self.first.affine(lr, 0.0)?)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use candle_core::Device;
-
+pub(crate) mod tests {
     use super::*;
 
     /// The formulas in `f64`, value by value.
-    fn expected(spec: OptimSpec, start: f64, gradients: &[f64], lr: f64) -> f64 {
+    pub(crate) fn expected(spec: OptimSpec, start: f64, gradients: &[f64], lr: f64) -> f64 {
         let (mut p, mut m, mut v) = (start, 0.0, 0.0);
         for (t, g) in (1..).zip(gradients) {
             match spec {
@@ -336,25 +253,10 @@ mod tests {
                 let g: Vec<f32> = (0..n).map(|i| gradient(i, step) as f32).collect();
                 optimizer.step(&mut values, &g, 0.01).unwrap();
             }
-            let zero = Optimizer::new(spec, n).unwrap().state().clone();
-            let block = Tensor::from_slice(&start, n, &Device::Cpu).unwrap();
-            let mut on_device = DeviceOptimizer::new(spec, &zero, block).unwrap();
-            for step in 0..5 {
-                // Stopped and resumed in between.
-                let state = on_device.state().unwrap();
-                let block = on_device.values().clone();
-                on_device = DeviceOptimizer::new(spec, &state, block).unwrap();
-                let g: Vec<f32> = (0..n).map(|i| gradient(i, step) as f32).collect();
-                let g = Tensor::from_vec(g, n, &Device::Cpu).unwrap();
-                on_device.step(&g, 0.01).unwrap();
-            }
-            assert_eq!(on_device.state().unwrap().step, 5);
-            let there = on_device.values().to_vec1::<f32>().unwrap();
             for i in 0..n {
                 let gradients: Vec<f64> = (0..5).map(|step| gradient(i, step)).collect();
                 let want = expected(spec, start[i] as f64, &gradients, 0.01);
                 assert!((values[i] as f64 - want).abs() < 1e-6, "{spec:?} {i}");
-                assert!((there[i] as f64 - want).abs() < 2e-6, "{spec:?} {i}");
             }
         }
     }

@@ -14,7 +14,9 @@ use std::time::Instant;
 use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
 use mpu_loss::Loss;
 use mpu_models::{ModelSpec, Threads};
-use mpu_train::{Control, DeviceChoice, Event, Observer, Problem, Run, Sample, TrainSettings};
+use mpu_train::{
+    Control, DeviceChoice, Event, Observer, Precision, Problem, Run, Sample, TrainSettings,
+};
 
 /// Prints a line an epoch.
 struct Clock(Instant);
@@ -81,6 +83,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seed: Seed(1),
         device: DeviceChoice::Cpu,
         engine: None,
+        precision: Precision::F32,
         module: None,
         threads: Threads::ONE,
     };

@@ -11,6 +11,7 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use crate::device::DeviceChoice;
 use crate::error::{Error, Result};
 use crate::event::{Control, Event, Observer};
+use crate::precision::Precision;
 use crate::problem::{Problem, Sample};
 use crate::settings::{Schedule, TrainSettings};
 use crate::trainer::{Run, RunError};
@@ -167,6 +168,7 @@ impl CrossFit {
             seed: self.seed,
             device: self.device,
             engine: None,
+            precision: Precision::F32,
             threads: Threads::ONE,
         };
         // Its epochs are of no interest to a log: the fold is.

@@ -1,6 +1,7 @@
 //! What can be wrong while training, with the value and what is allowed.
 
 use crate::device::DeviceChoice;
+use crate::precision::Precision;
 use crate::procedure::Method;
 
 /// A result of this crate.
@@ -75,6 +76,17 @@ pub enum Error {
     FusedElsewhere {
         /// The device asked for.
         device: DeviceChoice,
+    },
+
+    /// Numbers that the engine or the device does not compute with.
+    #[error(
+        "precision {precision}: {why}\nhint: use `--precision f32`, or `--engine candle` and a device that has such numbers"
+    )]
+    Precision {
+        /// The precision asked for.
+        precision: Precision,
+        /// Why it cannot be had.
+        why: String,
     },
 
     /// A device that is not there or was not built in.

@@ -8,7 +8,7 @@
 //! use mpu_data::{Features, MpuLabel::{Labeled, Unlabeled}, Priors, Seed, Shape};
 //! use mpu_loss::Loss;
 //! use mpu_models::{ModelSpec, Threads};
-//! use mpu_train::{DeviceChoice, Problem, Run, Sample, TrainSettings, Unobserved};
+//! use mpu_train::{DeviceChoice, Precision, Problem, Run, Sample, TrainSettings, Unobserved};
 //!
 //! // One observed class on the left of 0, everything else on the right; half of the pool is negative.
 //! let values = vec![-1.0, -1.2, -0.9, -1.1, 1.0, 1.2, -1.0, 0.9];
@@ -29,6 +29,7 @@
 //!     seed: Seed(1),
 //!     device: DeviceChoice::Cpu,
 //!     engine: None,
+//!     precision: Precision::F32,
 //!     threads: Threads::ONE,
 //! };
 //! let outcome = run.train(&problem, None, &mut Unobserved)?;
@@ -47,6 +48,7 @@ mod error;
 mod event;
 mod figures;
 mod outcome;
+mod precision;
 mod predictor;
 mod problem;
 mod procedure;
@@ -64,6 +66,7 @@ pub use engine::EngineChoice;
 pub use error::{Error, Result};
 pub use event::{Control, Event, Observer, Unobserved};
 pub use outcome::{EpochMetrics, Outcome};
+pub use precision::Precision;
 pub use predictor::Predictor;
 pub use problem::{Judged, Problem, Sample};
 pub use procedure::{Collapse, CostsEnter, Method, SelfTraining};

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::{Control, Event, Observer};
 use crate::figures::Tally;
 use crate::outcome::{EpochMetrics, Outcome};
+use crate::precision::Precision;
 use crate::problem::Problem;
 use crate::procedure::{self, CostsEnter, Method, Procedure};
 use crate::settings::TrainSettings;
@@ -46,6 +47,8 @@ pub struct Run {
     /// What makes its steps: if not given, [`Fused`](EngineChoice::Fused) for our own networks on the CPU, else
     /// [`Candle`](EngineChoice::Candle).
     pub engine: Option<EngineChoice>,
+    /// The numbers that the network computes with.
+    pub precision: Precision,
     /// How many threads it uses; the outcome does not depend on it.
     pub threads: Threads,
 }
@@ -112,7 +115,7 @@ impl Run {
             let every = self.settings.checkpoint_every;
             let is_due = every > 0 && progress.state.epochs_done().is_multiple_of(every);
             if control == Control::Stop || progress.is_over() || is_due {
-                progress.engine.store(&mut progress.state)?;
+                progress.store()?;
                 if tell(observer, &Event::Checkpoint(&progress.state))? == Control::Stop {
                     control = Control::Stop;
                 }
@@ -195,6 +198,8 @@ struct Progress<'a> {
     /// The state after the last whole epoch. Parameters and optimiser are the engine's, who writes them here when
     /// somebody wants to see them.
     state: State,
+    /// The epochs done when it was last whole.
+    stored_at: Option<usize>,
 }
 
 impl<'a> Progress<'a> {
@@ -219,6 +224,7 @@ impl<'a> Progress<'a> {
             procedure,
             judge: run.estimator()?,
             state,
+            stored_at: None,
         })
     }
 
@@ -233,9 +239,19 @@ impl<'a> Progress<'a> {
             .after_epoch(self.engine.as_mut(), &mut self.state)
     }
 
+    /// Writes the engine's part of the state, unless it is there from a checkpoint of the same epoch.
+    fn store(&mut self) -> Result<()> {
+        let epoch = self.state.epochs_done();
+        if self.stored_at != Some(epoch) {
+            self.engine.store(&mut self.state)?;
+            self.stored_at = Some(epoch);
+        }
+        Ok(())
+    }
+
     /// What there is after the last whole epoch.
     fn stopped(mut self) -> Result<Outcome> {
-        self.engine.store(&mut self.state)?;
+        self.store()?;
         Ok(Outcome {
             state: self.state,
             finished: false,

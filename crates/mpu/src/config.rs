@@ -13,7 +13,8 @@ use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, OptimSpec, ResNetSpec};
 use mpu_risk::Placement;
 use mpu_train::{
-    CostsEnter, DeviceChoice, EngineChoice, Keep, Method, Selection, SelfTraining, TrainSettings,
+    CostsEnter, DeviceChoice, EngineChoice, Keep, Method, Precision, Selection, SelfTraining,
+    TrainSettings,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,9 @@ pub struct RunConfig<D = BenchmarkData> {
     /// `fused` or `candle`; if not given, the fused one on the CPU, else candle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineChoice>,
+    /// `f32`, or `bf16` for forward and backward passes, by the candle engine on devices that have it.
+    #[serde(skip_serializing_if = "Precision::is_f32")]
+    pub precision: Precision,
     /// What it trains on.
     pub data: D,
     /// The binary loss, for methods that use one.
@@ -153,6 +157,7 @@ impl<D: Default> Default for RunConfig<D> {
             seed: 42,
             device: DeviceChoice::Cpu,
             engine: None,
+            precision: Precision::F32,
             data: D::default(),
             loss: Loss::default(),
             costs: None,

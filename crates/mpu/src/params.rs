@@ -7,7 +7,7 @@ use mpu_data::Scaling;
 use mpu_data::split::Scenario;
 use mpu_data::table::MpuTable;
 use mpu_models::{Module, Threads};
-use mpu_train::{DeviceChoice, EngineChoice, Method, State, TrainSettings, Unobserved};
+use mpu_train::{DeviceChoice, EngineChoice, Method, Precision, State, TrainSettings, Unobserved};
 
 use crate::classifier::Classifier;
 use crate::config::ModelConfig;
@@ -34,6 +34,7 @@ use crate::table_data::{TablePriors, TableScenario};
 /// | [`threads`](Self::threads) | one for every core |
 /// | [`device`](Self::device) | the CPU |
 /// | [`engine`](Self::engine) | fused on the CPU, else candle |
+/// | [`precision`](Self::precision) | `f32` |
 #[derive(Debug, Clone, Default)]
 pub struct ClassifierParams {
     config: TableConfig,
@@ -166,6 +167,13 @@ impl ClassifierParams {
     #[must_use]
     pub fn engine(mut self, engine: EngineChoice) -> Self {
         self.config.engine = Some(engine);
+        self
+    }
+
+    /// The numbers that the network computes with.
+    #[must_use]
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.config.precision = precision;
         self
     }
 

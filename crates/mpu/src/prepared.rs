@@ -190,6 +190,7 @@ impl Prepared {
             seed: Seed(config.seed),
             device: config.device,
             engine: config.engine,
+            precision: config.precision,
             threads,
         })
     }

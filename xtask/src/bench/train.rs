@@ -190,7 +190,12 @@ fn variants(network: &str, peer: bool) -> Vec<Variant> {
 impl Bench<'_> {
     fn ours(&self, network: &str, threads: usize) -> Result<Worker> {
         let program = built(self.root, "mpu-models", Target::Example("step"))?;
-        Worker::start(Command::new(program).arg(network).arg(threads.to_string()))
+        let threads = threads.to_string();
+        let mut command = Command::new(program);
+        command.args([network, &threads]);
+        // candle has threads of its own besides those of the pool that it is called in.
+        command.env("CANDLE_NUM_THREADS", &threads);
+        Worker::start(command.env("RAYON_NUM_THREADS", &threads))
     }
 
     fn peer(&self, network: &str, threads: usize) -> Result<Option<Worker>> {

@@ -22,7 +22,7 @@ use mpu_data::split::{Protocol, Scenario};
 use mpu_data::{ClassCount, DatasetId};
 use mpu_loss::Surrogate;
 use mpu_report::Format;
-use mpu_train::{DeviceChoice, EngineChoice, Method};
+use mpu_train::{DeviceChoice, EngineChoice, Method, Precision};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -295,6 +295,10 @@ pub(crate) struct Train {
     #[arg(long, value_parser = slug_parser::<EngineChoice>(&EngineChoice::ALL.map(EngineChoice::slug)), conflicts_with = "resume")]
     engine: Option<EngineChoice>,
 
+    /// The numbers that the network computes with: f32, or bf16 with the candle engine on devices that have it.
+    #[arg(long, value_parser = slug_parser::<Precision>(&Precision::ALL.map(Precision::slug)), conflicts_with = "resume")]
+    precision: Option<Precision>,
+
     /// Threads; all cores if not given. The result does not depend on it.
     #[arg(long, value_parser = thread_count())]
     pub(crate) threads: Option<usize>,
@@ -335,6 +339,7 @@ impl Train {
         set("seed", self.seed.map(|n| n.to_string()));
         set("device", self.device.map(|d| text(&d.to_string())));
         set("engine", self.engine.map(|e| text(e.slug())));
+        set("precision", self.precision.map(|p| text(p.slug())));
         set("data.file", self.data.as_ref().map(|file| path(file)));
         set("data.test", self.test.as_ref().map(|file| path(file)));
         match self.prior.as_deref() {

@@ -155,7 +155,7 @@ pub(crate) struct Reproduce {
     pub(crate) only: Vec<Artefact>,
 
     /// Only these datasets.
-    #[arg(long, value_delimiter = ',', value_parser = slug_parser::<DatasetId>(&DatasetId::ALL.map(DatasetId::slug)))]
+    #[arg(long, value_delimiter = ',', value_parser = slug_parser::<DatasetId>(&DatasetId::PAPER.map(DatasetId::slug)))]
     pub(crate) datasets: Vec<DatasetId>,
 
     /// Only these methods.

@@ -111,6 +111,7 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
             tracing::warn!("the data are not as published: {mark}");
         }
         config.device.check()?;
+        config.precision.check(config.engine, config.device)?;
         // Only now, so that a fault in the data or a missing device leaves no folder behind.
         let folder = if let Some(folder) = resumed {
             folder

@@ -59,11 +59,15 @@ pub use online::download as fetch_with;
 
 #[cfg(feature = "fetch")]
 mod online {
+    use std::fs;
+    use std::path::Path;
+
     use super::missing;
     use crate::error::Result;
     use crate::provenance::Origin;
+    use crate::source::archive::unpack;
     use crate::source::catalog::{Card, DatasetId, FileCard, Packing};
-    use crate::source::fetch::{Download, Fetcher, RetryPolicy};
+    use crate::source::fetch::{Download, Fetcher, RetryPolicy, file_sha256};
     use crate::source::hub::{self, HubFile};
     use crate::source::load;
     use crate::source::progress::Progress;
@@ -176,6 +180,43 @@ mod online {
         Ok(located)
     }
 
+    /// Takes files that are published in an archive out of it, unless they are here. The archive is not kept.
+    pub(super) fn from_archive(
+        card: &Card,
+        address: &str,
+        folder: &Path,
+        fetcher: &Fetcher,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let files = card.parts.iter().flat_map(|part| part.files);
+        let absent: Vec<(&FileCard, &FileCard)> = files
+            .filter_map(|file| match file.packing {
+                Packing::Archived(archive) => Some((archive, file)),
+                Packing::Plain | Packing::Compress => None,
+            })
+            .filter(|(_, file)| {
+                let found = file_sha256(&folder.join(file.name));
+                !found.is_ok_and(|found| found == file.sha256)
+            })
+            .collect();
+        let Some(&(archive, _)) = absent.first() else {
+            return Ok(());
+        };
+        let packed = folder.join(archive.name);
+        let job = Download {
+            url: &archive.url(address),
+            dest: &packed,
+            sha256: archive.sha256,
+            size: archive.size,
+            packing: archive.packing,
+        };
+        fetcher.get(&job, progress)?;
+        let wanted: Vec<&FileCard> = absent.iter().map(|(_, file)| *file).collect();
+        unpack(&packed, folder, &wanted, fetcher.retry.lock_timeout)?;
+        let _ = fs::remove_file(&packed); // what is left over takes room, nothing else
+        Ok(())
+    }
+
     fn from_address(
         card: &'static Card,
         source: &Source,
@@ -185,6 +226,9 @@ mod online {
     ) -> Result<Located> {
         let fetcher = Fetcher::new(retry);
         let folder = locations.cache_folder(card);
+        if let Source::Upstream(address) = source {
+            from_archive(card, address, &folder, &fetcher, progress)?;
+        }
         let mut parts = Vec::new();
         for part in card.parts {
             let mut paths = Vec::new();

@@ -1,4 +1,4 @@
-//! The eight benchmark datasets: their names, and what is known of each.
+//! The nine benchmark datasets: their names, and what is known of each.
 
 use crate::dataset::Holdout;
 use crate::features::Shape;
@@ -7,7 +7,7 @@ use crate::prep::Scaling;
 use crate::source::cards;
 use crate::source::text::Layout;
 
-/// One of the paper's eight datasets.
+/// One of the paper's eight datasets, or CIFAR-10, which is in no table of the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DatasetId {
     /// Handwritten digits, 28×28.
@@ -26,6 +26,8 @@ pub enum DatasetId {
     Pendigits,
     /// Breiman's waveforms, 21 attributes.
     Waveform1,
+    /// Animals and vehicles, 32×32 in colour.
+    Cifar10,
 }
 
 named!(DatasetId, "dataset", {
@@ -37,9 +39,22 @@ named!(DatasetId, "dataset", {
     Svhn => "svhn",
     Pendigits => "pendigits",
     Waveform1 => "waveform1",
+    Cifar10 => "cifar10",
 });
 
 impl DatasetId {
+    /// The paper's eight.
+    pub const PAPER: [Self; 8] = [
+        Self::Mnist,
+        Self::FashionMnist,
+        Self::Kmnist,
+        Self::Usps,
+        Self::Semeion,
+        Self::Svhn,
+        Self::Pendigits,
+        Self::Waveform1,
+    ];
+
     /// What is known of the dataset.
     pub fn card(self) -> &'static Card {
         cards::card(self)
@@ -142,10 +157,12 @@ pub enum Format {
     Text(Layout),
     /// One MATLAB file.
     SvhnMat,
+    /// Binary batches of CIFAR-10, one after the other.
+    CifarBatches,
 }
 
 /// A published file.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct FileCard {
     /// Its name.
     pub name: &'static str,
@@ -160,11 +177,11 @@ pub struct FileCard {
 impl FileCard {
     /// Its address, given the address of the dataset.
     pub fn url(&self, upstream: &str) -> String {
-        let suffix = match self.packing {
-            Packing::Plain => "",
-            Packing::Compress => ".Z",
-        };
-        format!("{upstream}{}{suffix}", self.name)
+        match self.packing {
+            Packing::Plain => format!("{upstream}{}", self.name),
+            Packing::Compress => format!("{upstream}{}.Z", self.name),
+            Packing::Archived(archive) => archive.url(upstream),
+        }
     }
 }
 
@@ -175,6 +192,8 @@ pub enum Packing {
     Plain,
     /// With the Unix program `compress`; size and checksum are of the unpacked file.
     Compress,
+    /// As a member of this tar archive, packed with gzip; size and checksum are of the member.
+    Archived(&'static FileCard),
 }
 
 #[cfg(test)]
@@ -188,7 +207,8 @@ mod tests {
             ("Fashion_MNIST", Some("fashion-mnist")),
             ("waveform", Some("waveform1")),
             ("pendigit", Some("pendigits")),
-            ("cifar", None),
+            ("cifar", Some("cifar10")),
+            ("imagenet", None),
         ] {
             let error = typed.parse::<DatasetId>().unwrap_err();
             assert_eq!(error.nearest.as_deref(), meant, "{typed}");
@@ -204,7 +224,11 @@ mod tests {
             for part in card.parts {
                 assert_eq!(part.class_counts.len(), card.n_classes(), "{id}");
                 assert_eq!(part.hub_file.is_some(), card.hub_repo.is_some(), "{id}");
-                let n_files = if part.format == Format::IdxPair { 2 } else { 1 };
+                let n_files = match (part.format, part.part) {
+                    (Format::IdxPair, _) => 2,
+                    (Format::CifarBatches, Part::Train) => 5,
+                    _ => 1,
+                };
                 assert_eq!(part.files.len(), n_files, "{id}");
                 let checksums = part.files.iter().map(|file| file.sha256);
                 for checksum in checksums.chain(part.content) {
@@ -222,7 +246,9 @@ mod tests {
         let rows = DatasetId::ALL.map(|id| id.card().n_rows());
         assert_eq!(
             rows,
-            [70_000, 70_000, 70_000, 9298, 1593, 99_289, 10_992, 5000]
+            [
+                70_000, 70_000, 70_000, 9298, 1593, 99_289, 10_992, 5000, 60_000
+            ]
         );
     }
 }

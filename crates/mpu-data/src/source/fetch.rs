@@ -293,7 +293,8 @@ impl Fetcher {
 /// Verifies the part file, syncs it and gives it its name.
 fn finish(job: &Download<'_>, part: &PartFile) -> Result<()> {
     let ready = match job.packing {
-        Packing::Plain => part.path.clone(),
+        // The members of an archive are taken out of it once it is here.
+        Packing::Plain | Packing::Archived(_) => part.path.clone(),
         Packing::Compress => {
             let packed = read_file(&part.path, Limit::bytes(job.size))?;
             let unpacked = unlzw(&shown(job.url), &packed, Limit::bytes(job.size))?;

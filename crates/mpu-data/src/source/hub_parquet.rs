@@ -1,6 +1,6 @@
 //! Parquet with embedded PNG images: the form in which the Hub keeps the image benchmarks.
 //!
-//! Two columns are read: `image.bytes`, a PNG in each row, and `label`.
+//! Two columns are read: `image.bytes` or `img.bytes`, a PNG in each row, and `label`.
 
 use bytes::Bytes;
 use parquet::file::metadata::RowGroupMetaData;
@@ -13,6 +13,10 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::features::{Features, Shape};
 use crate::source::unpack::Limit;
+
+/// The names that image columns have.
+const IMAGE: [&str; 2] = ["image", "img"];
+const LABEL: &str = "label";
 
 /// Reads images of the given shape with labels below `n_classes`. Grey images have one channel,
 /// colour images three; a palette is resolved, transparency is not allowed.
@@ -61,7 +65,7 @@ fn read_unguarded(
         }
     }
     let fields = metadata.schema().get_fields().iter();
-    let fields = fields.filter(|field| matches!(field.name(), "image" | "label"));
+    let fields = fields.filter(|field| IMAGE.contains(&field.name()) || field.name() == LABEL);
     let wanted = Type::group_type_builder(metadata.schema().name())
         .with_fields(fields.cloned().collect())
         .build()
@@ -70,7 +74,7 @@ fn read_unguarded(
     for row in file.get_row_iter(Some(wanted)).map_err(|e| broken(&e))? {
         let (row, at) = (row.map_err(|e| broken(&e))?, labels.len());
         let (Some(Field::Bytes(image)), Some(&Field::Long(label))) =
-            (image_of(&row), field(&row, "label"))
+            (image_of(&row), field(&row, LABEL))
         else {
             return Err(broken(&format!(
                 "no image.bytes or no whole number as label in row {at}"
@@ -103,7 +107,7 @@ fn field<'r>(row: &'r Row, wanted: &str) -> Option<&'r Field> {
 }
 
 fn image_of(row: &Row) -> Option<&Field> {
-    match field(row, "image")? {
+    match IMAGE.iter().find_map(|name| field(row, name))? {
         Field::Group(image) => field(image, "bytes"),
         _ => None,
     }
@@ -161,8 +165,9 @@ mod made_up;
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::made_up::{parquet, png};
+    use super::made_up::{parquet, parquet_with, png};
     use super::*;
+    use crate::source::{DatasetId, LoadOptions, Locations, Quiet, load};
 
     pub(crate) const SMALL: Shape = Shape::image(1, 2, 3);
 
@@ -184,6 +189,40 @@ pub(crate) mod tests {
         let file = parquet(&[png(&[1, 2, 3, 4, 5, 6], 2, 1, ColorType::Rgb)], &[0]);
         let rows = read("p", &file, shape, 1, Limit::DEFAULT).unwrap();
         assert_eq!(rows.features.row(0), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    }
+
+    #[test]
+    fn cifar_is_loaded_as_the_hub_keeps_it() {
+        let image = |colour: [u8; 3]| png(&colour.repeat(32 * 32), 32, 32, ColorType::Rgb);
+        let images = [image([1, 2, 3]), image([4, 5, 6])];
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("cifar10");
+        std::fs::create_dir(&folder).unwrap();
+        let write = |part: &str, labels: &[i64]| {
+            let path = folder.join(format!("{part}-00000-of-00001.parquet"));
+            std::fs::write(path, parquet_with("img", &images, labels)).unwrap();
+        };
+        write("train", &[9, 0]);
+        write("test", &[1, 2]);
+        let locations = Locations::offline_in(dir.path());
+        let load = || {
+            load(
+                DatasetId::Cifar10,
+                &locations,
+                &LoadOptions::default(),
+                &Quiet,
+            )
+        };
+        let data = load().unwrap();
+        assert_eq!(data.train.labels(), [9, 0]);
+        assert_eq!(data.test.labels(), [1, 2]);
+        let planes = [1.0, 2.0, 3.0].map(|value| [value; 32 * 32]);
+        assert_eq!(data.train.features().row(0), planes.as_flattened());
+        assert_eq!(data.train.provenance().mark(), Some("subset"));
+
+        write("test", &[1, 10]);
+        let error = load().unwrap_err().to_string();
+        assert!(error.contains("a label of row 1 outside 0 to 9"), "{error}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::source::progress::Progress;
 use crate::source::resolve::{Located, LocatedFiles, LocatedPart, Locations, Network, locate};
 use crate::source::unpack::{Limit, read_file};
 use crate::source::verify::{FileCheck, FileReport, PartReport, Verification, compare};
-use crate::source::{content, idx, mat, text, waveform};
+use crate::source::{cifar, content, idx, mat, text, waveform};
 
 /// How a dataset is loaded.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -263,6 +263,7 @@ fn decode(
         )?,
         Format::Text(layout) => text::read(&names[0], &contents[0], layout, limit)?,
         Format::SvhnMat => mat::svhn(&names[0], &contents[0], limit)?,
+        Format::CifarBatches => cifar::read(names, contents, limit)?,
     };
     if rows.features.shape() != card.shape {
         return Err(Error::bytes(

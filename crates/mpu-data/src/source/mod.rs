@@ -2,14 +2,14 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`catalog`] | the eight datasets: [`DatasetId`] and what is known of each ([`Card`]) |
+//! | [`catalog`] | the nine datasets: [`DatasetId`] and what is known of each ([`Card`]) |
 //! | [`resolve`] | where files are looked for ([`Locations`]), in which order, and what is here |
 //! | [`load`](mod@load) | from files to checked rows: [`load()`] |
 //! | [`verify`](mod@verify) | whether files are the published ones: [`verify()`] |
 //! | [`acquire`] | downloads of whole datasets: [`fetch()`](acquire::fetch) |
 //! | `fetch`, `hub` | downloads of single files: plain addresses and the Hugging Face Hub (feature `fetch`) |
 //! | [`progress`] | how downloads go, told to whoever draws it |
-//! | [`idx`], [`text`], [`mat`], `hub_parquet` | the readers; each takes bytes and a [`Limit`] |
+//! | [`idx`], [`text`], [`mat`], [`cifar`], `hub_parquet` | the readers; each takes bytes and a [`Limit`] |
 //! | [`unpack`] | gzip and `.Z`, up to a limit |
 //! | [`waveform`] | Breiman's generator |
 //! | [`content`] | a digest of rows that does not depend on their file format |
@@ -25,8 +25,11 @@
 //! ```
 
 pub mod acquire;
+#[cfg(feature = "fetch")]
+mod archive;
 mod cards;
 pub mod catalog;
+pub mod cifar;
 pub mod content;
 #[cfg(feature = "fetch")]
 pub mod fetch;

@@ -11,7 +11,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::text::Layout;
 use super::unpack::{Limit, gunzip, unlzw};
-use super::{idx, mat, text};
+use super::{cifar, idx, mat, text};
 use crate::split::draw::below;
 
 /// Mutations of each reader's files: as many as `MPU_MUTATIONS` says. `.ci/run` asks for five times as many as are made
@@ -171,6 +171,17 @@ fn mat_survives_mutations() {
     // One image of SVHN: the whole way to rows.
     check("svhn", &[mat::tests::svhn_sample(1)], |bytes| {
         mat::svhn("mutated", bytes, LIMIT).is_ok()
+    });
+}
+
+#[test]
+fn cifar_survives_mutations() {
+    check("cifar", &[cifar::tests::batch(&[3, 9])], |bytes| {
+        let result = cifar::read(&["mutated".to_owned()], &[bytes.to_vec()], LIMIT);
+        if let Ok(rows) = &result {
+            assert!(rows.labels.iter().all(|&label| label < 10));
+        }
+        result.is_ok()
     });
 }
 

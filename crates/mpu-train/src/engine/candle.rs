@@ -26,7 +26,7 @@ pub(super) struct Candle<'a> {
     batches: Vec<(Tensor, GroupTensors)>,
     /// The scores of the epoch's steps so far.
     scores: Vec<Tensor>,
-    /// Optimiser and buffers after the last whole epoch. Tensors are never changed in place: this copies nothing.
+    /// Optimiser and buffers after the last whole epoch. On a device this copies nothing.
     marked: (DeviceOptimizer, Tensor),
 }
 
@@ -37,9 +37,9 @@ impl<'a> Candle<'a> {
         state: &State,
         device: &Device,
     ) -> Result<Self> {
-        let network = run.network(&state.params, device)?;
-        let block = network.trainable_block()?;
-        let optimizer = DeviceOptimizer::new(run.settings.optimizer, &state.optimizer, block)?;
+        let network = run.network(&state.params, device, run.precision)?;
+        let (spec, values) = (run.settings.optimizer, state.params.trainable());
+        let optimizer = DeviceOptimizer::new(spec, &state.optimizer, values, device)?;
         let marked = (optimizer.clone(), network.buffer_block()?);
         let table = |features| Table::new(features, device);
         let validation = problem.validation().map(|held| &held.features);
@@ -83,18 +83,17 @@ impl Engine for Candle<'_> {
         let logits = self.network.forward(&features, Mode::Train)?;
         let risk = epoch.estimator.device_risk(&logits, groups)?;
         let gradients = risk.backward().map_err(tensor("the gradient"))?;
-        let gradient = self.network.gradient_block(&gradients)?;
-        self.optimizer.step(&gradient, epoch.lr)?;
-        self.network.set_trainable_block(self.optimizer.values())?;
+        self.optimizer.step(&self.network, &gradients, epoch.lr)?;
         self.scores.push(logits.detach());
         Ok(Made::Later)
     }
 
     fn told(&mut self) -> Result<Option<Vec<f32>>> {
+        let values = self.optimizer.values()?;
         let read = || {
             let scores = Tensor::cat(&self.scores, 0)?.flatten_all()?;
             // `0·x` is 0 for finite x and NaN otherwise; NaN survives the sum. It goes with the scores: one copy.
-            let residue = (self.optimizer.values() * 0.0)?.sum_all()?;
+            let residue = (values * 0.0)?.sum_all()?;
             Tensor::cat(&[scores, residue.reshape(1)?], 0)?.to_vec1::<f32>()
         };
         let mut all = read().map_err(tensor("reading the scores of an epoch"))?;
@@ -110,7 +109,7 @@ impl Engine for Candle<'_> {
 
     fn store(&self, state: &mut State) -> Result<()> {
         let (optimizer, buffers) = &self.marked;
-        state.params = self.network.params_of(optimizer.values(), buffers)?;
+        state.params = self.network.params_of(&optimizer.values()?, buffers)?;
         state.optimizer = optimizer.state()?;
         Ok(())
     }
@@ -147,7 +146,8 @@ impl Engine for Candle<'_> {
         let buffers = self.network.buffer_block()?;
         self.network.set_params(params)?;
         let scores = self.predict(rows);
-        self.network.set_trainable_block(self.optimizer.values())?;
+        self.network
+            .set_trainable_block(&self.optimizer.values()?)?;
         self.network.set_buffer_block(&buffers)?;
         scores
     }

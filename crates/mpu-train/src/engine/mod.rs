@@ -13,6 +13,7 @@ use crate::batch::Batches;
 use crate::checkpoint::State;
 use crate::device::DeviceChoice;
 use crate::error::{Error, Result};
+use crate::precision::Precision;
 use crate::problem::Problem;
 use crate::trainer::Run;
 
@@ -103,21 +104,22 @@ enum Place {
 impl Run {
     fn place(&self) -> Result<Place> {
         let device = self.device.resolve()?;
+        self.precision.check(self.engine, self.device)?;
+        let fits_fused = self.module.is_none() && self.precision.is_f32();
         match (self.engine, device) {
             (Some(EngineChoice::Fused), Some(_)) => Err(Error::FusedElsewhere {
                 device: self.device,
             }),
-            (None, None) if self.module.is_none() => Ok(Place::Fused),
+            (None, None) if fits_fused => Ok(Place::Fused),
             (Some(EngineChoice::Fused), None) => Ok(Place::Fused),
             (_, device) => Ok(Place::Candle(device.unwrap_or(Device::Cpu))),
         }
     }
 
-    fn network(&self, params: &Params, device: &Device) -> Result<Network> {
-        Ok(match &self.module {
-            Some(module) => Network::of(module, params, device)?,
-            None => Network::new(params, device)?,
-        })
+    fn network(&self, params: &Params, device: &Device, precision: Precision) -> Result<Network> {
+        let module = self.module.as_ref();
+        let dtype = precision.dtype();
+        Ok(Network::in_precision(module, params, device, dtype)?)
     }
 
     /// The engine of the run, at the given state.
@@ -143,7 +145,10 @@ impl Run {
     pub fn predict(&self, params: &Params, rows: &[f32]) -> Result<Vec<f32>> {
         match self.place()? {
             Place::Fused => fused::predict(self, params, rows),
-            Place::Candle(device) => candle::predict(&self.network(params, &device)?, rows),
+            // Parameters are kept in f32, and their answers are given in it.
+            Place::Candle(device) => {
+                candle::predict(&self.network(params, &device, Precision::F32)?, rows)
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, Module, ResNetSpec, Threads};
 use mpu_train::{
     Control, DeviceChoice, EngineChoice, Error, Event, Judged, Keep, Method, Observer, Outcome,
-    Problem, Run, RunError, Sample, SelfTraining, State, TrainSettings, Unobserved,
+    Precision, Problem, Run, RunError, Sample, SelfTraining, State, TrainSettings, Unobserved,
 };
 
 const ROWS: usize = 120;
@@ -82,6 +82,7 @@ fn run(model: ModelSpec, method: Method, engine: EngineChoice) -> Run {
         seed: Seed(5),
         device: DeviceChoice::Cpu,
         engine: Some(engine),
+        precision: Precision::F32,
         threads: Threads::ONE,
     }
 }
@@ -264,6 +265,7 @@ fn own(method: &str) -> Run {
     Run {
         module: Some(module),
         engine: None,
+        precision: Precision::F32,
         ..run(spec, method.parse().unwrap(), EngineChoice::Candle)
     }
 }
@@ -292,4 +294,47 @@ fn a_network_of_the_users_own_learns_and_goes_on() {
         error.to_string().contains("not a network of your own"),
         "{error}"
     );
+}
+
+/// Sixteen bits have three digits: the losses of an epoch agree to a few hundredths, and parameters keep all theirs.
+#[test]
+fn sixteen_bits_learn_what_thirty_two_do() {
+    let in_precision = |precision: Precision| {
+        let mut run = run(mlp(), "csmpu-abs".parse().unwrap(), EngineChoice::Candle);
+        run.precision = precision;
+        trained(&run, None)
+    };
+    let (full, half) = (in_precision(Precision::F32), in_precision(Precision::Bf16));
+    let losses = |outcome: &Outcome| -> Vec<f64> {
+        outcome
+            .state
+            .history
+            .iter()
+            .map(|epoch| epoch.loss)
+            .collect()
+    };
+    let (full, half_losses) = (losses(&full), losses(&half));
+    assert_ne!(full, half_losses);
+    for (full, half) in full.iter().zip(&half_losses) {
+        assert!((full - half).abs() < 0.05 * full.abs(), "{full} {half}");
+    }
+    let values = half.params().trainable();
+    let rounded = values
+        .iter()
+        .filter(|v| v.to_bits().trailing_zeros() >= 16)
+        .count();
+    assert!(rounded < values.len() / 10, "{rounded} of {}", values.len());
+}
+
+#[test]
+fn the_fused_engine_refuses_sixteen_bits() {
+    let mut run = run(mlp(), "csmpu-abs".parse().unwrap(), EngineChoice::Fused);
+    run.precision = Precision::Bf16;
+    let error = run.train(&problem(), None, &mut Unobserved).unwrap_err();
+    let RunError::Run(error @ Error::Precision { .. }) = error else {
+        panic!("{error}");
+    };
+    let error = error.to_string();
+    assert!(error.starts_with("precision bf16: "), "{error}");
+    assert!(error.contains("hint: use `--precision f32`"), "{error}");
 }

@@ -5,7 +5,7 @@ use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
 use mpu_loss::{CostMatrix, Loss};
 use mpu_models::{MlpSpec, ModelSpec, Threads};
 use mpu_train::{
-    Control, DeviceChoice, Event, Judged, Keep, Observer, Outcome, Problem, Run, Sample,
+    Control, DeviceChoice, Event, Judged, Keep, Observer, Outcome, Precision, Problem, Run, Sample,
     SelfTraining, State, TrainSettings, Unobserved,
 };
 
@@ -72,6 +72,7 @@ fn run(method: &str, priors: Priors, settings: TrainSettings) -> Run {
         seed: Seed(5),
         device: DeviceChoice::Cpu,
         engine: None,
+        precision: Precision::F32,
         module: None,
         threads: Threads::ONE,
     }

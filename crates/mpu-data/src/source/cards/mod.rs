@@ -1,13 +1,15 @@
-//! The eight cards of the catalogue.
+//! The nine cards of the catalogue.
 //!
 //! How sure the addresses are, none of which could be tried when this was written:
 //!
 //! - Checksums and sizes of files are of real copies; MNIST, Fashion-MNIST, KMNIST and Semeion hold
-//!   their published MD5 sums, and those of SVHN are the ones that public dataset loaders pin.
-//! - Hub repositories: `ylecun/mnist`, `zalando-datasets/fashion_mnist`, `tanganke/kmnist` and
-//!   `ufldl-stanford/svhn` with these file names are in wide public use. No checksum of the Parquet
-//!   files is known here; what comes from there must decode to the published rows
-//!   ([`PartCard::content`](super::catalog::PartCard::content)), or, for SVHN, have the published class counts.
+//!   their published MD5 sums, and those of SVHN and CIFAR-10 are the ones that public dataset loaders pin;
+//!   of CIFAR-10 no copy was at hand.
+//! - Hub repositories: `ylecun/mnist`, `zalando-datasets/fashion_mnist`, `tanganke/kmnist`,
+//!   `ufldl-stanford/svhn` and `uoft-cs/cifar10` with these file names are in wide public use. No checksum of the
+//!   Parquet files is known here; what comes from there must decode to the published rows
+//!   ([`PartCard::content`](super::catalog::PartCard::content)), or, for SVHN and CIFAR-10, have the published
+//!   class counts.
 //! - `flwrlabs/usps` on the Hub is made from the LIBSVM copy of USPS, another, smoothed version with
 //!   other pixels, so USPS comes from the book's page instead.
 //! - UCI's files are at the repository's old addresses, which mirror its archives' members.
@@ -15,6 +17,7 @@
 use crate::features::Shape;
 use crate::source::catalog::{Card, DatasetId, FileCard, Packing};
 
+mod cifar;
 mod digits;
 mod mnist;
 mod tables;
@@ -29,6 +32,7 @@ pub(super) fn card(id: DatasetId) -> &'static Card {
         DatasetId::Svhn => &digits::SVHN,
         DatasetId::Pendigits => &tables::PENDIGITS,
         DatasetId::Waveform1 => &tables::WAVEFORM1,
+        DatasetId::Cifar10 => &cifar::CIFAR10,
     }
 }
 

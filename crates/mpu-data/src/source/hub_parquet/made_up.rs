@@ -22,11 +22,18 @@ pub(crate) fn png(pixels: &[u8], width: u32, height: u32, color: ColorType) -> V
 
 /// A file as the Hub writes them: a group `image` of `bytes` and `path`, and `label`.
 pub(crate) fn parquet(images: &[Vec<u8>], labels: &[i64]) -> Vec<u8> {
-    let schema = "message schema {
-        optional group image { optional binary bytes; optional binary path (UTF8); }
-        optional int64 label;
-    }";
-    let schema = Arc::new(parse_message_type(schema).unwrap());
+    parquet_with("image", images, labels)
+}
+
+/// The same, with another name of the group.
+pub(crate) fn parquet_with(group: &str, images: &[Vec<u8>], labels: &[i64]) -> Vec<u8> {
+    let schema = format!(
+        "message schema {{
+            optional group {group} {{ optional binary bytes; optional binary path (UTF8); }}
+            optional int64 label;
+        }}"
+    );
+    let schema = Arc::new(parse_message_type(&schema).unwrap());
     let properties = WriterProperties::builder()
         .set_compression(parquet::basic::Compression::SNAPPY)
         .build();

@@ -1,0 +1,227 @@
+//! Optimisers beside networks on a device.
+
+use candle_core::backprop::GradStore;
+use candle_core::{CpuStorage, DType, Device, Storage, Tensor};
+
+use crate::error::{During as _, Result, check_length};
+use crate::network::Network;
+use crate::optim::{OptimSpec, OptimState, Optimizer, adam_step};
+
+/// An [`Optimizer`] whose parameters and memory live in blocks on the network's device; a step reads nothing back.
+///
+/// On the CPU, where nothing is far, it is the [`Optimizer`] itself, which moves a block in place. A dozen operations on
+/// tensors would each make a new block, and the system would have to find fresh memory for most of them.
+///
+/// candle-nn's own AdamW has the same formula, but keeps its memory to itself, so that nothing could be resumed.
+#[derive(Debug, Clone)]
+pub struct DeviceOptimizer(Memory);
+
+#[derive(Debug, Clone)]
+enum Memory {
+    Host {
+        optimizer: Optimizer,
+        values: Vec<f32>,
+        gradient: Vec<f32>,
+    },
+    Device(Blocks),
+}
+
+const STEP: &str = "the optimiser's step";
+
+impl DeviceOptimizer {
+    /// Goes on from parameters and a state that [`state`](Self::state) or an [`Optimizer`] gave.
+    pub fn new(
+        spec: OptimSpec,
+        state: &OptimState,
+        values: &[f32],
+        device: &Device,
+    ) -> Result<Self> {
+        check_length("parameters", values.len(), state.first.len())?;
+        let optimizer = Optimizer::resume(spec, state.clone())?;
+        Ok(Self(if device.is_cpu() {
+            Memory::Host {
+                optimizer,
+                values: values.to_vec(),
+                gradient: vec![0.0; values.len()],
+            }
+        } else {
+            Memory::Device(Blocks::new(&optimizer, values, device)?)
+        }))
+    }
+
+    /// The parameters, in one block on the device.
+    pub fn values(&self) -> Result<Tensor> {
+        match &self.0 {
+            Memory::Host { values, .. } => {
+                Tensor::from_slice(values, values.len(), &Device::Cpu).during("the parameters")
+            }
+            Memory::Device(blocks) => Ok(blocks.values.clone()),
+        }
+    }
+
+    /// What to keep in order to resume, read back from the device.
+    pub fn state(&self) -> Result<OptimState> {
+        match &self.0 {
+            Memory::Host { optimizer, .. } => Ok(optimizer.state().clone()),
+            Memory::Device(blocks) => blocks.state(),
+        }
+    }
+
+    /// Moves the parameters against the gradient of every trainable variable of a network with learning rate `lr`, and
+    /// hands them to the network.
+    pub fn step(&mut self, network: &Network, gradients: &GradStore, lr: f64) -> Result<()> {
+        match &mut self.0 {
+            Memory::Host {
+                optimizer,
+                values,
+                gradient,
+            } => {
+                for (entry, var) in network.trainable() {
+                    copy(gradients.get(var), &mut gradient[entry.range()]).during(STEP)?;
+                }
+                optimizer.step(values, gradient, lr)?;
+                for (entry, var) in network.trainable() {
+                    let moved = &values[entry.range()];
+                    Tensor::from_slice(moved, entry.shape.as_slice(), &Device::Cpu)
+                        .and_then(|moved| var.set(&moved.to_dtype(var.dtype())?))
+                        .during(STEP)?;
+                }
+                Ok(())
+            }
+            Memory::Device(blocks) => {
+                blocks.step(&network.gradient_block(gradients)?, lr)?;
+                network.set_trainable_block(&blocks.values)
+            }
+        }
+    }
+}
+
+/// Copies a tensor of the CPU, or zeros if there is none.
+fn copy(from: Option<&Tensor>, to: &mut [f32]) -> candle_core::Result<()> {
+    let Some(from) = from else {
+        to.fill(0.0);
+        return Ok(());
+    };
+    let flat = from.to_dtype(DType::F32)?.flatten_all()?;
+    let (storage, layout) = flat.storage_and_layout();
+    match (&*storage, layout.contiguous_offsets()) {
+        (Storage::Cpu(CpuStorage::F32(values)), Some((first, end))) if end - first == to.len() => {
+            to.copy_from_slice(&values[first..end]);
+        }
+        _ => candle_core::bail!("a gradient of another shape or device than its variable"),
+    }
+    Ok(())
+}
+
+/// Parameters and the memory of their optimiser in blocks on a device. Tensors are never changed in place, so that a
+/// clone copies nothing.
+#[derive(Debug, Clone)]
+struct Blocks {
+    spec: OptimSpec,
+    step: u64,
+    values: Tensor,
+    first: Tensor,
+    second: Tensor,
+}
+
+impl Blocks {
+    fn new(optimizer: &Optimizer, values: &[f32], device: &Device) -> Result<Self> {
+        let block = |values: &[f32]| {
+            Tensor::from_slice(values, values.len(), device).during("the optimiser's memory")
+        };
+        let state = optimizer.state();
+        Ok(Self {
+            spec: optimizer.spec(),
+            step: state.step,
+            values: block(values)?,
+            first: block(&state.first)?,
+            second: block(&state.second)?,
+        })
+    }
+
+    fn state(&self) -> Result<OptimState> {
+        let read = |block: &Tensor| {
+            block
+                .to_vec1::<f32>()
+                .during("reading the optimiser's memory")
+        };
+        Ok(OptimState {
+            step: self.step,
+            first: read(&self.first)?,
+            second: read(&self.second)?,
+        })
+    }
+
+    fn step(&mut self, gradient: &Tensor, lr: f64) -> Result<()> {
+        self.step += 1;
+        self.move_by(gradient, lr).during(STEP)
+    }
+
+    fn move_by(&mut self, gradient: &Tensor, lr: f64) -> candle_core::Result<()> {
+        match self.spec {
+            OptimSpec::Adam {
+                beta1,
+                beta2,
+                eps,
+                weight_decay,
+            } => {
+                let k = adam_step([beta1, beta2], eps, weight_decay, self.step, lr);
+                let change = (gradient - &self.first)?.affine(f64::from(k.share1), 0.0)?;
+                self.first = (&self.first + change)?;
+                let new = gradient.sqr()?.affine(f64::from(k.share2), 0.0)?;
+                self.second = (self.second.affine(f64::from(k.beta2), 0.0)? + new)?;
+                let root = self.second.sqrt()?;
+                let root = root.affine(1.0 / f64::from(k.root), f64::from(k.eps))?;
+                let step = (self.first.affine(f64::from(k.step), 0.0)? / root)?;
+                if k.keep != 1.0 {
+                    self.values = self.values.affine(f64::from(k.keep), 0.0)?;
+                }
+                self.values = (&self.values - step)?;
+            }
+            OptimSpec::Sgd { momentum } => {
+                self.first = (self.first.affine(momentum, 0.0)? + gradient)?;
+                self.values = (&self.values - self.first.affine(lr, 0.0)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optim::tests::expected;
+
+    #[test]
+    fn blocks_follow_the_formulas_and_resume() {
+        let decaying = OptimSpec::Adam {
+            beta1: 0.8,
+            beta2: 0.95,
+            eps: 1e-6,
+            weight_decay: 0.1,
+        };
+        for spec in [OptimSpec::ADAM, decaying, OptimSpec::Sgd { momentum: 0.9 }] {
+            let n = 37;
+            let start: Vec<f32> = (0..n).map(|i| i as f32 / 7.0 - 2.0).collect();
+            let gradient = |i: usize, step: usize| ((i * 5 + step * 3) % 11) as f64 / 4.0 - 1.0;
+            let mut values = start.clone();
+            let mut state = Optimizer::new(spec, n).unwrap().state().clone();
+            for step in 0..5 {
+                // Stopped and resumed in between.
+                let optimizer = Optimizer::resume(spec, state).unwrap();
+                let mut blocks = Blocks::new(&optimizer, &values, &Device::Cpu).unwrap();
+                let g: Vec<f32> = (0..n).map(|i| gradient(i, step) as f32).collect();
+                let g = Tensor::from_vec(g, n, &Device::Cpu).unwrap();
+                blocks.step(&g, 0.01).unwrap();
+                values = blocks.values.to_vec1().unwrap();
+                state = blocks.state().unwrap();
+            }
+            assert_eq!(state.step, 5);
+            for i in 0..n {
+                let gradients: Vec<f64> = (0..5).map(|step| gradient(i, step)).collect();
+                let want = expected(spec, start[i] as f64, &gradients, 0.01);
+                assert!((values[i] as f64 - want).abs() < 2e-6, "{spec:?} {i}");
+            }
+        }
+    }
+}
