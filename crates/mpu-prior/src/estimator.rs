@@ -106,3 +106,36 @@ impl EstimatorKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use mpu_data::Seed;
+
+    use super::*;
+    use crate::testing::separable;
+
+    /// Eight times as many classes on as many rows take some eight times as long. Were it the square, it would be 64 times.
+    #[test]
+    fn cost_does_not_grow_with_the_square_of_the_classes() {
+        let margins = |n: usize| separable(&vec![0.7 / n as f64; n], 1600 / n, 2000, Seed(3));
+        let (few, many) = (margins(10), margins(80));
+        let kinds = EstimatorKind::ALL.into_iter();
+        // The rows of `km2` shrink with the classes; a test of its own says how.
+        for kind in kinds.filter(|kind| *kind != EstimatorKind::Km2) {
+            let once = |margins: &Margins| {
+                let (begun, counts) = (Instant::now(), Counts::once(margins));
+                let prepared = kind.build().prepare(margins).unwrap();
+                for _ in 0..3 {
+                    prepared.point(&counts).unwrap();
+                }
+                begun.elapsed()
+            };
+            let least = |margins| (0..3).map(|_| once(margins)).min().unwrap();
+            let (few, many) = (least(&few).max(Duration::from_millis(1)), least(&many));
+            let times = many.as_secs_f64() / few.as_secs_f64();
+            assert!(times < 30.0, "{kind}: {times:.1} times, {few:?} {many:?}");
+        }
+    }
+}
