@@ -13,6 +13,8 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::features::{Features, Shape};
 use crate::source::unpack::Limit;
+use crate::table::parquet_pages::{check_footer, check_pages};
+use crate::table::{Limits as TableLimits, TableInput};
 
 /// Reads images of the given shape with labels below `n_classes`. Grey images have one channel,
 /// colour images three; a palette is resolved, transparency is not allowed.
@@ -44,7 +46,11 @@ fn read_unguarded(
 ) -> Result<Rows> {
     let broken =
         |error: &dyn std::fmt::Display| Error::bytes(name, 0, format!("broken Parquet: {error}"));
+    let (input, stored) = (TableInput::from_bytes(name, bytes), bytes.len() as u64);
+    check_footer(&input, stored).map_err(|e| broken(&e))?;
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(|e| broken(&e))?;
+    check_pages(&input, file.metadata(), stored, &TableLimits::default())
+        .map_err(|e| broken(&e))?;
     let metadata = file.metadata().file_metadata();
     let n_rows = u64::try_from(metadata.num_rows()).map_err(|e| broken(&e))?;
     let claimed = n_rows.saturating_mul(shape.len() as u64);

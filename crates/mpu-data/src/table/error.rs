@@ -27,8 +27,9 @@ pub enum TableError {
     /// A file name that says no known format.
     #[error(
         "{}: the name does not say the format\n\
-         hint: name one of csv, tsv, parquet, npy, npz, libsvm, images (--input-format)",
-        .0.display()
+         hint: {}",
+        .0.display(),
+        how_to_say(.0)
     )]
     UnknownFormat(PathBuf),
 
@@ -117,7 +118,7 @@ pub enum TableError {
     Empty(PathBuf),
 
     /// A header and nothing else.
-    #[error("{}: a header but no rows", .0.display())]
+    #[error("{}: a header but no rows\nhint: at least one row is needed", .0.display())]
     NoRows(PathBuf),
 
     /// A column name that occurs twice.
@@ -167,7 +168,7 @@ pub enum TableError {
     /// A column of a type that is not read.
     #[error(
         "{}: column `{}` has type {kind}, which is not read\n\
-         hint: exclude it, or write it as a number or as text",
+         hint: exclude it (--exclude), or write it as a number or as text",
         file.display(),
         shorten(column)
     )]
@@ -208,7 +209,11 @@ pub enum TableError {
     },
 
     /// Nothing is left to learn from.
-    #[error("{}: no feature column is left after label, id and excluded columns", .0.display())]
+    #[error(
+        "{}: no feature column is left after label, id and excluded columns\n\
+         hint: a table needs at least one more column, of numbers or of categories",
+        .0.display()
+    )]
     NoFeatures(PathBuf),
 
     /// Text columns with too many values to be categories.
@@ -298,7 +303,8 @@ pub enum TableError {
 
     /// Infinity, or a number too large for `f32`.
     #[error(
-        "{place}, column `{column}`: `{}` is not a finite number within ±3.4e38",
+        "{place}, column `{column}`: `{}` is not a finite number within ±3.4e38\n\
+         hint: correct it, leave it blank if it is not known, or exclude the column (--exclude)",
         shorten(value)
     )]
     NotFinite {
@@ -326,7 +332,7 @@ pub enum TableError {
     },
 
     /// A column that has no value at all.
-    #[error("{}: column `{}` has no value in any row\nhint: exclude it", file.display(), shorten(column))]
+    #[error("{}: column `{}` has no value in any row\nhint: exclude it (--exclude)", file.display(), shorten(column))]
     AllMissing {
         /// The file.
         file: PathBuf,
@@ -397,6 +403,21 @@ pub enum TableError {
     /// Labels from which nothing can be learned, or that cannot be understood.
     #[error(transparent)]
     Label(#[from] LabelError),
+}
+
+/// What to do with a file whose name says no format.
+fn how_to_say(file: &std::path::Path) -> &'static str {
+    let ending = file.extension().map(|e| e.to_ascii_lowercase());
+    match ending.as_ref().and_then(|e| e.to_str()) {
+        Some("xlsx" | "xls" | "xlsm" | "ods" | "numbers") => "save the sheet as CSV",
+        Some("zip" | "7z" | "rar" | "tar" | "xz" | "zst") => {
+            "unpack it first; of compressed files, .gz and .bz2 are read"
+        }
+        Some("json" | "jsonl" | "ndjson" | "feather" | "arrow" | "h5" | "hdf5" | "pkl" | "mat") => {
+            "write it as CSV or Parquet"
+        }
+        _ => "name one of csv, tsv, parquet, npy, npz, libsvm, images (--input-format)",
+    }
 }
 
 /// How a limit is raised.

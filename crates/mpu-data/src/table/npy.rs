@@ -236,7 +236,7 @@ impl NpyHeader {
 }
 
 /// A half-precision number.
-fn half(bits: u16) -> f64 {
+pub(super) fn half(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(bits >> 10 & 31);
     let fraction = f64::from(bits & 1023) / 1024.0;
