@@ -72,5 +72,5 @@ pub use module::Module;
 pub use network::Network;
 pub use optim::{DeviceOptimizer, OptimSpec, OptimState, Optimizer};
 pub use params::Params;
-pub use spec::{MlpSpec, Mode, ModelSpec, ModuleSpec, ResNetSpec};
+pub use spec::{MlpSpec, Mode, ModelSpec, ModuleSpec, ResNetSpec, allow_weights};
 pub use threads::Threads;
