@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::family::Draw;
-use crate::program::start;
+use crate::program::{Ended, start};
 use crate::subjects::{SUBJECTS, prepare};
 
 pub(crate) fn attack(draw: &mut Draw, folder: &Path) -> Result<(), String> {
@@ -16,7 +16,7 @@ pub(crate) fn attack(draw: &mut Draw, folder: &Path) -> Result<(), String> {
     command.env("FAULT_AT", at.to_string());
     command.env("FAULT_KIND", kind);
     let what = |told: String| format!("{kind} at operation {at}: {told}");
-    let ended = start(command).end().and_then(|ended| ended.orderly());
+    let ended = start(command).end().and_then(Ended::orderly);
     let ended = ended.map_err(what)?;
     if ended.good() {
         return subject.is_right(folder, &reference).map_err(what);

@@ -108,10 +108,10 @@ pub(crate) fn run<const N: usize>(families: [Family; N]) -> ExitCode {
             let failed = family.tries(n_tries, seed);
             let line = format!("{}: {n_tries} tries, {} failed", family.name, failed.len());
             summary.lock().unwrap().push(line);
-            match failed.is_empty() {
-                true => Ok(()),
-                false => Err(failed.join("\n\n").into()),
+            if failed.is_empty() {
+                return Ok(());
             }
+            Err(failed.join("\n\n").into())
         })
     };
     let trials = families.map(trial).into_iter().collect();

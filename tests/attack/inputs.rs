@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::damage::damaged;
 use crate::family::Draw;
-use crate::program::{bounded, done, start};
+use crate::program::{Ended, bounded, done, start};
 use crate::subjects::{copy, items, prepare};
 
 const TABLE: &str = "--label-column kind --id-column id";
@@ -106,20 +106,20 @@ pub(crate) fn attack(draw: &mut Draw, folder: &Path) -> Result<(), String> {
     }
     let line = line.replace("{}", name).replace("TABLE", TABLE);
     let ended = start(bounded(folder, &line)).end();
-    let ended = ended.and_then(|ended| ended.orderly());
+    let ended = ended.and_then(Ended::orderly);
     let ended = ended.map_err(|told| {
         let kept = keep(&fs::read(folder.join(name)).unwrap_or_default());
         format!("`{line}` of {name} (kept as {kept}): {told}")
     })?;
     // What goes wrong is told.
     let told = ended.told.contains("error: ") || ended.told.contains("FAILED: ");
-    match ended.good() || told {
-        true => Ok(()),
-        false => Err(format!(
-            "`{line}` of {name}: {}: {}",
-            ended.status, ended.told
-        )),
+    if ended.good() || told {
+        return Ok(());
     }
+    Err(format!(
+        "`{line}` of {name}: {}: {}",
+        ended.status, ended.told
+    ))
 }
 
 /// Keeps a file that did harm, to look at.
@@ -172,8 +172,8 @@ fn ground(folder: &Path) {
                 write(&format!("images/{class}/{i}.png"), &png(shade + i));
             }
         }
-        let ids: String = (0..20).map(|i| format!("r{}\n", 3 * i)).collect();
-        write("ids.txt", ids.as_bytes());
+        let ids: Vec<String> = (0..20).map(|i| format!("r{}", 3 * i)).collect();
+        write("ids.txt", ids.join("\n").as_bytes());
         write("costs.csv", b",dent,scratch,unknown\ndent,0,1,2\nscratch,3,0,1\nunknown,1,1,0\n");
         // Two images of two by two pixels, and their labels.
         let images = [&[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2][..], &[7; 8]].concat();

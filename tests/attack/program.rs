@@ -109,8 +109,8 @@ impl Running {
 /// Runs a line to its good end.
 pub(crate) fn done(folder: &Path, line: &str) -> Result<String, String> {
     let ended = start(program(folder, line)).end()?;
-    match ended.good() {
-        true => Ok(ended.told),
-        false => Err(format!("`{line}`: {}: {}", ended.status, ended.told)),
+    if ended.good() {
+        return Ok(ended.told);
     }
+    Err(format!("`{line}`: {}: {}", ended.status, ended.told))
 }

@@ -66,10 +66,10 @@ pub(crate) fn attack(draw: &mut Draw, folder: &Path) -> Result<(), String> {
     }
     // Whatever stayed is not taken for the dataset.
     let verified = start(bounded(folder, &format!("data verify {dataset} --offline"))).end()?;
-    match verified.orderly()?.good() {
-        true => Err(format!("{dataset} is taken for verified: {}", ended.told)),
-        false => Ok(()),
+    if verified.orderly()?.good() {
+        return Err(format!("{dataset} is taken for verified: {}", ended.told));
     }
+    Ok(())
 }
 
 /// Any answer: a status, headers that a client believes in, and a body of some kind.

@@ -99,10 +99,10 @@ impl Subject {
             ));
         }
         let left = unfinished(folder);
-        match left.is_empty() {
-            true => Ok(()),
-            false => Err(format!("left behind: {left:?}")),
+        if left.is_empty() {
+            return Ok(());
         }
+        Err(format!("left behind: {left:?}"))
     }
 
     /// The undisturbed work, done once.

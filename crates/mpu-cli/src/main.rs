@@ -21,6 +21,8 @@ use crate::args::{Args, Command, Data};
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log();
+    #[cfg(feature = "parquet")]
+    quiet_panics();
     if let Err(error) = console::interrupts() {
         tracing::warn!("{error:#}");
     }
@@ -65,6 +67,17 @@ fn main() -> ExitCode {
             ExitCode::from(if stopped { 130 } else { 2 })
         }
     }
+}
+
+/// Says nothing of panics that become an error about a file.
+#[cfg(feature = "parquet")]
+fn quiet_panics() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !mpu_data::panics_are_contained() {
+            told(panic);
+        }
+    }));
 }
 
 /// Writes a result. A reader that has seen enough (`| head`) is no error. Control characters, which may come from the

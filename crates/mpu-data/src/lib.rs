@@ -34,6 +34,8 @@
 //! ```
 
 pub mod class;
+#[cfg(feature = "parquet")]
+mod contain;
 pub mod costs;
 pub mod dataset;
 mod error;
@@ -49,6 +51,8 @@ pub mod split;
 pub mod table;
 
 pub use class::{ClassCount, MpuLabel, top_class};
+#[cfg(feature = "parquet")]
+pub use contain::panics_are_contained;
 pub use costs::CostMatrix;
 pub use dataset::{Dataset, Holdout, Rows, TrainTest};
 pub use error::{Error, Result, bad_setting, mismatch};

@@ -28,7 +28,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 pub fn read_text(path: &Path) -> Result<String> {
     let text = String::from_utf8(read(path)?);
     text.map_err(|error| error.utf8_error())
-        .with_context(|| format!("reading {}", path.display()))
+        .with_context(|| format!("reading {}, which must be UTF-8 text", path.display()))
 }
 
 /// Refuses a path at which no new folder can be made: there is a file, or a folder that holds more than what a killed

@@ -9,6 +9,7 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 use png::{ColorType, Decoder, Limits, Transformations};
 
+use crate::contain::contained;
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::features::{Features, Shape};
@@ -27,8 +28,8 @@ pub fn read(
 ) -> Result<Rows> {
     limit.check(name, "the file", bytes.len() as u64)?;
     // The library checks some of what a file claims by panicking.
-    let result = std::panic::catch_unwind(|| read_unguarded(name, bytes, shape, n_classes, limit));
-    result.unwrap_or_else(|_| {
+    let result = contained(|| read_unguarded(name, bytes, shape, n_classes, limit));
+    result.unwrap_or_else(|| {
         Err(Error::bytes(
             name,
             0,

@@ -289,8 +289,9 @@ pub enum TableError {
     /// Text where the schema wants a number.
     #[error(
         "{place}, column `{column}`: `{}` is not a number\n\
-         hint: the column was numeric when the schema was learned",
-        shorten(value)
+         hint: the column was numeric when the schema was learned{}",
+        shorten(value),
+        comma(value)
     )]
     TextInNumber {
         /// Where.
@@ -407,7 +408,7 @@ pub enum TableError {
 
 /// What to do with a file whose name says no format.
 fn how_to_say(file: &std::path::Path) -> &'static str {
-    let ending = file.extension().map(|e| e.to_ascii_lowercase());
+    let ending = file.extension().map(std::ffi::OsStr::to_ascii_lowercase);
     match ending.as_ref().and_then(|e| e.to_str()) {
         Some("xlsx" | "xls" | "xlsm" | "ods" | "numbers") => "save the sheet as CSV",
         Some("zip" | "7z" | "rar" | "tar" | "xz" | "zst") => {
@@ -417,6 +418,16 @@ fn how_to_say(file: &std::path::Path) -> &'static str {
             "write it as CSV or Parquet"
         }
         _ => "name one of csv, tsv, parquet, npy, npz, libsvm, images (--input-format)",
+    }
+}
+
+/// What else to say of a value that is a number with a decimal comma.
+fn comma(value: &str) -> &'static str {
+    match super::looks::look(value) {
+        super::looks::Look::DecimalComma => {
+            "; if this table has decimal commas, say --decimal-comma"
+        }
+        _ => "",
     }
 }
 

@@ -21,22 +21,7 @@ use crate::{Features, MpuLabel, Shape};
 ///
 /// Values are 0 to 255. Images are grey if all of them are, else each has three channels.
 pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<MpuTable> {
-    let columns = options.label_column.is_some()
-        || options.id_column.is_some()
-        || !options.exclude.is_empty()
-        || options.positives.is_some();
-    if columns {
-        return Err(input.options(
-            "images have no columns\n\
-             hint: the folder of an image is its label, and its path is its id",
-        ));
-    }
-    if options
-        .image_size
-        .is_some_and(|size| size.width == 0 || size.height == 0)
-    {
-        return Err(input.options("an image size needs at least one pixel each way"));
-    }
+    check_options(input, options)?;
     let Listing {
         mut images,
         mut skipped,
@@ -127,6 +112,27 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
         schema,
         check,
     })
+}
+
+/// Refuses what is said of columns, and sizes without a pixel.
+fn check_options(input: &TableInput, options: &TableOptions) -> Result<()> {
+    let columns = options.label_column.is_some()
+        || options.id_column.is_some()
+        || !options.exclude.is_empty()
+        || options.positives.is_some();
+    if columns {
+        return Err(input.options(
+            "images have no columns\n\
+             hint: the folder of an image is its label, and its path is its id",
+        ));
+    }
+    if options
+        .image_size
+        .is_some_and(|size| size.width == 0 || size.height == 0)
+    {
+        return Err(input.options("an image size needs at least one pixel each way"));
+    }
+    Ok(())
 }
 
 /// Folders within folders, with their images.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -21,6 +20,7 @@ use super::input::TableInput;
 use super::limits::Limits;
 use super::npy::half;
 use super::parquet_pages::{check_footer, check_pages};
+use crate::contain;
 
 /// How many cells a block has, about.
 const BLOCK_CELLS: usize = 1 << 17;
@@ -193,18 +193,17 @@ impl BlockSource for ParquetSource {
 }
 
 /// What `work` gives, or why it failed. The `parquet` crate checks most of what it reads, but some
-/// damage trips an assertion in it: then the file is damaged, and the program goes on. (The panic
-/// hook still writes its line to standard error.)
+/// damage trips an assertion in it: then the file is damaged, and the program goes on.
 fn contained<T>(
     work: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> std::result::Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    match contain::contained(work) {
         // Not every way of compressing is built in.
-        Ok(Err(error)) if error.to_string().contains("Disabled feature") => Err(format!(
+        Some(Err(error)) if error.to_string().contains("Disabled feature") => Err(format!(
             "{error}\nhint: write it without compression, or with snappy, gzip or zstd"
         )),
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err("its content contradicts itself".to_owned()),
+        Some(result) => result.map_err(|error| error.to_string()),
+        None => Err("its content contradicts itself".to_owned()),
     }
 }
 

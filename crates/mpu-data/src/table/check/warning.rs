@@ -166,17 +166,15 @@ impl std::fmt::Display for Warning {
                 let plural = if *values == 1 { "" } else { "s" };
                 write!(f, "{values} missing value{plural}, in {}", list(columns))
             }
-            Self::AlikeClasses { classes } => write!(
-                f,
-                "classes with names that look alike are different classes: {}; if they are one, write them in one way",
+            Self::AlikeClasses { classes } => {
                 // Blanks of other kinds are made visible.
-                list(
-                    &classes
-                        .iter()
-                        .map(|class| class.escape_debug().to_string())
-                        .collect::<Vec<_>>()
+                let seen = classes.iter().map(|class| class.escape_debug().to_string());
+                let seen = list(&seen.collect::<Vec<_>>());
+                write!(
+                    f,
+                    "classes with names that look alike are different classes: {seen}; if they are one, write them in one way"
                 )
-            ),
+            }
             Self::RepeatedIds { rows, example } => write!(
                 f,
                 "{rows} rows have the id of an earlier row, such as `{}`; answers are told apart by their order only",
@@ -241,21 +239,23 @@ impl std::fmt::Display for Warning {
                     "{files} files are passed over: only .png, .jpg and .jpeg are read"
                 )
             }
-            Self::Leakage(leakage) => {
-                let what = match leakage.kind {
-                    LeakageKind::Value | LeakageKind::Category => "",
-                    LeakageKind::Missing => "whether it is missing ",
-                };
-                write!(
-                    f,
-                    "column `{}`: {what}tells labelled from unlabelled rows almost alone (AUC \
-                     {:.3}); exclude it if it only records how the rows were gathered",
-                    shorten(&leakage.column),
-                    leakage.auc
-                )
-            }
+            Self::Leakage(leakage) => tell_leakage(leakage, f),
         }
     }
+}
+
+fn tell_leakage(leakage: &Leakage, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    let what = match leakage.kind {
+        LeakageKind::Value | LeakageKind::Category => "",
+        LeakageKind::Missing => "whether it is missing ",
+    };
+    write!(
+        f,
+        "column `{}`: {what}tells labelled from unlabelled rows almost alone (AUC {:.3}); exclude it if it only records \
+         how the rows were gathered",
+        shorten(&leakage.column),
+        leakage.auc
+    )
 }
 
 fn counted(folders: &[(String, u64)]) -> String {
@@ -285,14 +285,8 @@ fn repeated(ids: &[String]) -> Option<(u64, String)> {
     Some((1 + pairs.count() as u64, first[0].clone()))
 }
 
-/// All warnings of a check.
-pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = check
-        .labels
-        .notes
-        .iter()
-        .map(|note| Warning::Label { note: *note })
-        .collect();
+/// Warnings of classes, and of ids.
+fn of_classes(check: &DataCheck, input: &CheckInput<'_>, warnings: &mut Vec<Warning>) {
     for class in &check.classes {
         if class.labeled < FEW_LABELED {
             warnings.push(Warning::FewLabeled {
@@ -318,6 +312,17 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
     if let Some((rows, example)) = repeated(input.ids) {
         warnings.push(Warning::RepeatedIds { rows, example });
     }
+}
+
+/// All warnings of a check.
+pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = check
+        .labels
+        .notes
+        .iter()
+        .map(|note| Warning::Label { note: *note })
+        .collect();
+    of_classes(check, input, &mut warnings);
     let named = |keep: &dyn Fn(&super::ColumnCheck) -> bool| -> Vec<String> {
         check
             .columns

@@ -1,5 +1,7 @@
 //! Files as other programs write them: read, or refused in words that help.
 
+use std::fmt::Write as _;
+
 use super::*;
 
 /// Twelve rows, of which six are labelled `x` and `y`, with a further column.
@@ -7,14 +9,14 @@ fn rows(cell: impl Fn(usize) -> String) -> String {
     let mut text = String::from("id,a,label\n");
     for i in 0..12 {
         let label = ["x", "y", "", ""][i % 4];
-        text += &format!("r{i},{},{label}\n", cell(i));
+        writeln!(text, "r{i},{},{label}", cell(i)).unwrap();
     }
     text
 }
 
 fn said(table: &MpuTable) -> String {
-    let warnings = table.check.warnings.iter();
-    warnings.map(|w| format!("{w}\n")).collect()
+    let warnings = table.check.warnings.iter().map(ToString::to_string);
+    warnings.collect::<Vec<String>>().join("\n")
 }
 
 fn with_id() -> TableOptions {
@@ -164,11 +166,7 @@ mod parquet_types {
             &(0..n).map(|i| i as f64).collect::<Vec<_>>(),
             None,
         );
-        write_column::<Int64Type>(
-            &mut rows,
-            &(0..n).map(|i| (i % 3) as i64).collect::<Vec<_>>(),
-            None,
-        );
+        write_column::<Int64Type>(&mut rows, &[0, 1, 2].repeat(n.div_ceil(3))[..n], None);
         rows.close().unwrap();
         writer.into_inner().unwrap()
     }
