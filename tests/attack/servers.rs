@@ -32,12 +32,11 @@ pub(crate) fn attack(draw: &mut Draw, folder: &Path) -> Result<(), String> {
 
     let dataset = *draw.of(&["semeion", "mnist", "usps", "svhn"]);
     let mut command = bounded(folder, &format!("data fetch {dataset}"));
+    // With a mirror, nobody but it and the Hub is asked.
     command.env("MPU_MIRROR", format!("{}/files", server.url));
     command
         .env("HF_ENDPOINT", &server.url)
         .env("HF_TOKEN", TOKEN);
-    // Nobody else is asked.
-    command.env("HTTPS_PROXY", "http://127.0.0.1:9");
     let running = start(command);
     let ended = if waits {
         std::thread::sleep(Duration::from_secs(1));
@@ -61,7 +60,7 @@ pub(crate) fn attack(draw: &mut Draw, folder: &Path) -> Result<(), String> {
         return Err(format!("the token left: {told}\n{}", ended.told));
     }
     let n_requests = server.log().len();
-    if n_requests > MOST_REQUESTS {
+    if !(1..=MOST_REQUESTS).contains(&n_requests) {
         return Err(format!("{n_requests} requests: {}", ended.told));
     }
     // Whatever stayed is not taken for the dataset.
@@ -135,7 +134,10 @@ fn answer(draw: &mut Draw, elsewhere: &str, evil: &str) -> Response {
     header(draw, "X-Linked-Size", size);
     match draw.below(6) {
         0 => response.cut_after = Some(draw.below(60)),
-        1 => response.endless = !response.body.is_empty(),
+        1 => {
+            response.body.truncate(20); // it is sent again and again
+            response.endless = !response.body.is_empty();
+        }
         2 => response.stall = Duration::from_millis(200),
         _ => {}
     }
