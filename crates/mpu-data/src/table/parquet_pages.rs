@@ -40,7 +40,8 @@ const SCHEMA_DEPTH: usize = 32;
 
 /// Looks at the footer before the `parquet` crate does. That follows the schema by calling itself: one that is nested
 /// some ten thousand times would use up the stack. And it passes over lists of truth values as long as they say they are,
-/// though they hold nothing: a file of kilobytes could keep it busy for hours.
+/// though they hold nothing: a file of kilobytes could keep it busy for hours. And it takes memory for as many columns as an
+/// element of the schema promises.
 pub(crate) fn check_footer(input: &TableInput, stored: u64) -> Result<()> {
     let io = |source| input.io("read", source);
     let damaged = |what: &str| input.damaged("parquet", what);
@@ -249,7 +250,12 @@ impl Thrift<'_> {
                 if let Some(left) = open.last_mut() {
                     *left -= 1;
                 }
-                open.push(self.children()?);
+                let children = self.children()?;
+                // Memory is taken for as many as are promised.
+                if children.cast_unsigned() > n_elements {
+                    return None;
+                }
+                open.push(children);
                 deepest = deepest.max(open.len());
                 if deepest > SCHEMA_DEPTH {
                     return Some(deepest);

@@ -272,6 +272,10 @@ fn a_list_that_says_it_is_long_is_refused() {
         read_table(input, &TableOptions::default())
     };
     check_message(read(good(&footer)), &["which column holds the labels"]);
+    // The root promises two thousand million columns: memory would be taken for them.
+    let promised = [0x48, 0x01, b'r', 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0x00];
+    let many = [&footer[..4], &promised, &footer[10..]].concat();
+    check_message(read(good(&many)), &["long.parquet", "not valid"]);
     for _ in 0..200 {
         // An unknown field: a list (0xf1) of so many truth values.
         footer.extend([0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07]);
