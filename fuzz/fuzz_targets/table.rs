@@ -6,8 +6,8 @@ use mpu_data::table::{InputFormat, Limits, TableInput, TableOptions, read_table}
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
-    // The last format, folders of images, has no bytes of its own.
-    let formats = &InputFormat::ALL[..InputFormat::ALL.len() - 1];
+    // The last one, folders of images, has no bytes of its own.
+    let formats = &InputFormat::FILES[..InputFormat::FILES.len() - 1];
     let format = formats[usize::from(choice) % formats.len()];
     let options = TableOptions {
         format: Some(format),

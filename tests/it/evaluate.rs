@@ -79,7 +79,7 @@ fn true_labels_give_the_rates_of_the_confusion() {
         "mean margin",
         "true class",
         "taken as unknown: fine (60 rows), new kind (60 rows)",
-        "missing values filled in",
+        "missing values:",
     ];
     contains_all(&items.told(evaluate), &parts);
 }

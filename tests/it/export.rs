@@ -21,7 +21,7 @@ fn an_export_comes_with_a_card() {
         "## Class priors",
         "given by the user",
         "## Training data",
-        "missing values are filled in",
+        "missing values, in",
         "## How good it is",
         "held out of training",
         "## Limits",

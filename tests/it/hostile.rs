@@ -237,9 +237,20 @@ fn any_key_can_be_set_and_limits_hold() {
     let quick = "train --offline --epochs 1 --set data.generated-rows=300";
     folder.refuses(
         &format!("{quick} --set model.hidden=[100000,100000]"),
-        &["number of weights", "model.hidden"],
+        &["number of weights", "model.hidden", "MPU_MAX_WEIGHTS"],
     );
-    folder.refuses(&format!("{quick} --threads 1000000"), &["1000000", "1024"]);
+    let threads = format!("{quick} --threads 1000000");
+    folder.refuses(&threads, &["1000000", "1024", "MPU_MAX_THREADS"]);
+    // What raises a limit lowers it as well, and is read with care.
+    for (variable, value, told) in [
+        ("MPU_MAX_WEIGHTS", "1000", "at most 1000"),
+        ("MPU_MAX_THREADS", "1", "at most 1"),
+        ("MPU_MAX_WEIGHTS", "many", "`many`"),
+    ] {
+        let mut command = folder.command(&format!("{quick} --threads 2 --out never"));
+        let output = command.env(variable, value).output().unwrap();
+        contains_all(&complaint(&output, variable), &[variable, told]);
+    }
     folder.refuses(
         &format!("{quick} --set train.optimizer.beta9=1"),
         &["beta9"],

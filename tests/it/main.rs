@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod accidents;
 mod bad_input;
 mod costs;
 mod data;

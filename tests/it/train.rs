@@ -122,37 +122,50 @@ fn ctrl_c_ends_an_estimate_that_takes_minutes() {
     let folder = Folder::new();
     let mut table = String::from("width,height,class\n");
     for row in 0..4000_u32 {
-        let class = row % 60;
-        let (x, y) = (class % 8, class / 8);
+        let class = row % 80;
+        let (x, y) = (class % 9, class / 9);
         let (dx, dy) = (row * 7919 % 101, row * 104_729 % 103);
-        let name = match row / 60 % 5 {
+        let name = match row / 80 % 5 {
             0 | 1 => format!("c{class}"),
             _ => String::new(),
         };
         writeln!(table, "{x}.{dx:03},{y}.{dy:03},{name}").unwrap();
     }
     folder.write("many.csv", table);
-    let mut child = folder
-        .command("prior --data many.csv --estimator km2")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_secs(2));
-    assert!(child.try_wait().unwrap().is_none(), "it was to take longer");
-    signal(&child, "-INT");
-    let asked = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if asked.elapsed() > Duration::from_secs(30) {
-            child.kill().unwrap();
-            panic!("it did not end");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    assert_eq!(status.code(), Some(130));
+    for estimator in [
+        "auto",
+        "moments",
+        "bbe",
+        "elkan-noto",
+        "km2",
+        "pen-l1",
+        "dedpul",
+        "labeling-rate",
+        "shared-rate",
+    ] {
+        let line = format!("prior --data many.csv --estimator {estimator} --replicates 1000000");
+        let mut child = folder
+            .command(&line)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        assert!(child.try_wait().unwrap().is_none(), "{estimator}: too fast");
+        signal(&child, "-INT");
+        let asked = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if asked.elapsed() > Duration::from_secs(30) {
+                child.kill().unwrap();
+                panic!("{estimator} did not end");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        assert_eq!(status.code(), Some(130), "{estimator}");
+    }
 }
 
 /// A full disk or a closed pipe behind standard error.
@@ -338,7 +351,7 @@ fn what_is_wrong_is_named_and_nothing_is_left_behind() {
         ),
         (
             "--epochs 1 --offline --out file/run",
-            &["making the folder"],
+            &["file is a file, not a folder"],
         ),
     ] {
         let output = folder.bare(&format!("train {line}")).output().unwrap();

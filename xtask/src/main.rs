@@ -38,11 +38,25 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Attack the built `mpu-cli`: killed processes, disk faults, hostile servers, damaged input. The same tries as in
+    /// `cargo test`, and more of them.
+    Attack(Attack),
     /// Build for CUDA without a card and count what crosses the bus: a toolkit from PyPI, stubs for the driver.
     CheckCuda(check_cuda::CheckCuda),
     /// Measure ours beside a peer on this machine.
     #[command(subcommand)]
     Bench(Bench),
+}
+
+#[derive(Debug, clap::Args)]
+struct Attack {
+    /// How many tries: so many killed processes and servers, twice as many faults of the disk, twelve times as many
+    /// damaged files.
+    #[arg(long, default_value_t = 50)]
+    tries: usize,
+    /// What the tries are drawn from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Debug, Subcommand)]
@@ -72,6 +86,7 @@ fn main() -> ExitCode {
     let outcome = match args.command {
         Command::Tidy => run_tidy(),
         Command::Reproduce { args } => reproduce(&args),
+        Command::Attack(args) => attack(&args),
         Command::CheckCuda(args) => workspace_root()
             .and_then(|root| check_cuda::run(&root, &args))
             .map(|()| ExitCode::SUCCESS),
@@ -114,6 +129,22 @@ fn reproduce(args: &[String]) -> Result<ExitCode> {
     Ok(status
         .code()
         .map_or(ExitCode::from(2), |code| ExitCode::from(code as u8)))
+}
+
+/// The suite of `tests/attack` with a larger budget.
+fn attack(args: &Attack) -> Result<ExitCode> {
+    let status = std::process::Command::new("cargo")
+        .args(["test", "--package", "mpu-cli", "--test", "attack"])
+        .env("MPU_ATTACK_TRIES", args.tries.to_string())
+        .env("MPU_ATTACK_SEED", args.seed.to_string())
+        .current_dir(workspace_root()?)
+        .status()
+        .context("starting cargo")?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
 }
 
 fn run_tidy() -> Result<ExitCode> {

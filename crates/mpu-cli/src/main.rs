@@ -21,10 +21,13 @@ use crate::args::{Args, Command, Data};
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log();
+    #[cfg(feature = "parquet")]
+    quiet_panics();
     if let Err(error) = console::interrupts() {
         tracing::warn!("{error:#}");
     }
-    let answer = match &args.command {
+    let allowed = args::limit("MPU_MAX_WEIGHTS").map(|most| most.map(mpu::models::allow_weights));
+    let answer = allowed.and_then(|_| match &args.command {
         Command::Train(train) => commands::train::run(train),
         Command::Show(show) => commands::show::run(show),
         Command::Data(Data::List(list)) => commands::data::list(list),
@@ -47,12 +50,12 @@ fn main() -> ExitCode {
         Command::Pack(pack) => commands::reproduce::pack(pack),
         Command::Submit(submit) => commands::submit::run(submit),
         Command::Losses(losses) => commands::losses::run(losses),
-    };
+    });
     match answer.and_then(|answer| print(&answer.text).map(|()| answer.good)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
-            let told = mpu_report::visible(&format!("{error:#}")).into_owned();
+            let told = mpu_report::visible(&told(&error)).into_owned();
             console::say(&format!(
                 "error: {told}
 "
@@ -66,12 +69,38 @@ fn main() -> ExitCode {
     }
 }
 
+/// Says nothing of panics that become an error about a file.
+#[cfg(feature = "parquet")]
+fn quiet_panics() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !mpu_data::panics_are_contained() {
+            told(panic);
+        }
+    }));
+}
+
 /// Writes a result. A reader that has seen enough (`| head`) is no error. Control characters, which may come from the
 /// user's files, are shown and do nothing.
 fn print(text: &str) -> anyhow::Result<()> {
     let text = mpu_report::visible(text);
     match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("writing to standard output"))
+        }
         _ => Ok(()),
     }
+}
+
+/// An error with its causes, but for those that an error before them has in its own words.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if told.is_empty() {
+            told = cause;
+        } else if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
 }

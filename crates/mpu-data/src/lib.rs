@@ -37,6 +37,8 @@
 #[cfg(feature = "candle-datasets")]
 pub mod candle_datasets;
 pub mod class;
+#[cfg(feature = "parquet")]
+mod contain;
 pub mod costs;
 pub mod dataset;
 mod error;
@@ -52,6 +54,8 @@ pub mod split;
 pub mod table;
 
 pub use class::{ClassCount, MpuLabel, top_class};
+#[cfg(feature = "parquet")]
+pub use contain::panics_are_contained;
 pub use costs::CostMatrix;
 pub use dataset::{Dataset, Holdout, Rows, TrainTest};
 pub use error::{Error, Result, bad_setting, mismatch};

@@ -108,6 +108,18 @@ pub enum Error {
         allowed: &'static str,
     },
 
+    /// More weights than a network may have.
+    #[error(
+        "number of weights is {found}: it must be at most {most}, and a layer counts as 131072 or more\n\
+         hint: choose smaller or fewer layers (model.hidden, model.depth), or raise the limit with the variable MPU_MAX_WEIGHTS"
+    )]
+    TooManyWeights {
+        /// How many it would have.
+        found: f64,
+        /// How many are allowed.
+        most: u64,
+    },
+
     /// A number that is not finite, or too large.
     #[error(
         "value {index} of {what} is {found:e}: it must be finite, and at most {max:.1e} in size\n\

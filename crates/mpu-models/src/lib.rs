@@ -74,5 +74,5 @@ pub use module::Module;
 pub use network::Network;
 pub use optim::{OptimSpec, OptimState, Optimizer};
 pub use params::Params;
-pub use spec::{MlpSpec, Mode, ModelSpec, ModuleSpec, ResNetSpec};
+pub use spec::{MlpSpec, Mode, ModelSpec, ModuleSpec, ResNetSpec, allow_weights};
 pub use threads::Threads;

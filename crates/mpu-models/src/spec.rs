@@ -1,9 +1,11 @@
 //! Which network: the architectures and what each needs to be built.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use mpu_data::Shape;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, setting};
+use crate::error::{Error, Result, setting};
 
 /// Whether a pass trains the network or only asks it.
 ///
@@ -143,9 +145,6 @@ impl ModelSpec {
         }
     }
 
-    /// More weights than this take more memory than a machine is likely to have, with the optimiser's beside them.
-    const MOST_WEIGHTS: f64 = (1 << 28) as f64;
-
     /// Refuses what cannot be built.
     pub fn check(&self) -> Result<()> {
         let at_least_one = |field, found| match found {
@@ -165,30 +164,44 @@ impl ModelSpec {
                     .try_for_each(|&width| at_least_one("hidden width", width))?;
                 let widths = [mlp.inputs].into_iter().chain(mlp.hidden.iter().copied());
                 let next = mlp.hidden.iter().copied().chain([mlp.outputs]);
-                let layer = |(from, to): (usize, usize)| from as f64 * to as f64;
-                let weights: f64 = widths.zip(next).map(layer).sum();
-                if weights > Self::MOST_WEIGHTS {
-                    let allowed = "at most 268435456 (1 GB): choose smaller layers, model.hidden";
-                    return Err(setting("number of weights", weights, allowed));
-                }
-                if mlp.hidden.len() > 1000 {
-                    let found = mlp.hidden.len() as f64;
-                    return Err(setting("number of hidden layers", found, "at most 1000"));
-                }
-                Ok(())
+                check_weights(widths.zip(next).map(|(from, to)| from as f64 * to as f64))
             }
             Self::ResNet(net) => {
                 at_least_one("channels", net.channels)?;
                 at_least_one("height", net.height)?;
                 at_least_one("width", net.width)?;
-                if !(8..=1202).contains(&net.depth) || !(net.depth - 2).is_multiple_of(6) {
-                    let allowed = "6n + 2 with n from 1 to 200 (8, 14, 20, 26, 32, …)";
+                if net.depth < 8 || !(net.depth - 2).is_multiple_of(6) {
+                    let allowed = "6n + 2 with n at least 1 (8, 14, 20, 26, 32, …)";
                     return Err(setting("depth", net.depth as f64, allowed));
                 }
-                Ok(())
+                // Whatever the stage, a convolution counts as a layer of the least size.
+                check_weights([net.depth as f64 * LEAST_LAYER].into_iter())
             }
         }
     }
+}
+
+/// What a layer counts as, at least: it takes time and memory besides its weights.
+const LEAST_LAYER: f64 = (1 << 17) as f64;
+
+/// How many weights a network may have.
+static MOST_WEIGHTS: AtomicU64 = AtomicU64::new(1 << 28);
+
+/// Sets how many weights a network may have, for the whole process; else it is 2²⁸, 1 GB. A layer counts as 2¹⁷ or more.
+///
+/// A guard against networks that would fill the memory before anybody notices. No result depends on it.
+pub fn allow_weights(most: u64) {
+    MOST_WEIGHTS.store(most, Ordering::Relaxed);
+}
+
+/// Refuses too many weights, given those of every layer.
+fn check_weights(layers: impl Iterator<Item = f64>) -> Result<()> {
+    let found: f64 = layers.map(|weights| weights.max(LEAST_LAYER)).sum();
+    let most = MOST_WEIGHTS.load(Ordering::Relaxed);
+    if found > most as f64 {
+        return Err(Error::TooManyWeights { found, most });
+    }
+    Ok(())
 }
 
 impl ResNetSpec {
@@ -285,11 +298,22 @@ mod tests {
         assert!(mlp(vec![10_000, 10_000]).check().is_ok());
         assert!(mlp(vec![100_000, 100_000]).check().is_err());
         assert!(mlp(vec![usize::MAX, usize::MAX]).check().is_err());
-        assert!(mlp(vec![1; 100_000]).check().is_err());
+        assert!(mlp(vec![1; 1000]).check().is_ok());
+        let told = mlp(vec![1; 100_000]).check().unwrap_err().to_string();
+        assert!(told.contains("MPU_MAX_WEIGHTS"), "{told}");
         assert!(ModelSpec::mlp5(0, 4).check().is_err());
         assert!(ModelSpec::mlp5(4, 0).check().is_err());
         assert!(ModelSpec::resnet20(3, 0, 32, 10).check().is_err());
-        for (depth, good) in [(2, false), (7, false), (8, true), (20, true), (21, false)] {
+        let depths = [
+            (2, false),
+            (7, false),
+            (8, true),
+            (20, true),
+            (21, false),
+            (1202, true),
+            (600_002, false),
+        ];
+        for (depth, good) in depths {
             let net = ResNetSpec {
                 channels: 3,
                 height: 8,

@@ -106,3 +106,55 @@ impl EstimatorKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use mpu_data::Seed;
+
+    use super::*;
+    use crate::testing::separable;
+
+    /// The seconds that this thread computes; on systems that do not tell, those that pass.
+    fn seconds(work: impl FnOnce()) -> f64 {
+        let computed = || {
+            let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+            told.split(' ').next()?.parse::<f64>().ok()
+        };
+        let (begun, before) = (Instant::now(), computed());
+        work();
+        match (before, computed()) {
+            (Some(before), Some(after)) => (after - before) / 1e9,
+            _ => begun.elapsed().as_secs_f64(),
+        }
+    }
+
+    /// Eight times as many classes on as many rows take some eight times as long. Were it the square, it would be 64 times.
+    #[test]
+    fn cost_does_not_grow_with_the_square_of_the_classes() {
+        let margins = |n: usize| separable(&vec![0.7 / n as f64; n], 1600 / n, 2000, Seed(3));
+        let (few, many) = (margins(10), margins(80));
+        let kinds = EstimatorKind::ALL.into_iter();
+        // The rows of `km2` shrink with the classes; a test of its own says how.
+        for kind in kinds.filter(|kind| *kind != EstimatorKind::Km2) {
+            // The clock of a thread has ticks of milliseconds: short work is done often.
+            let each = |margins: &Margins, often: usize| {
+                let counts = Counts::once(margins);
+                let work = || {
+                    for _ in 0..often {
+                        let prepared = kind.build().prepare(margins).unwrap();
+                        prepared.point(&counts).unwrap();
+                    }
+                };
+                seconds(work).max(0.004) / often as f64
+            };
+            let (few, many) = (each(&few, 40), each(&many, 5));
+            let times = many / few;
+            assert!(
+                times < 40.0,
+                "{kind}: {times:.1} times, {few} s and {many} s"
+            );
+        }
+    }
+}

@@ -86,15 +86,13 @@ impl PriorEstimator for LabelingRate {
 
     fn prepare(&self, margins: &Margins) -> Result<Box<dyn Prepared>> {
         let width = margins.n_observed();
-        // The probability of being labelled as `class`: a softmax over the margins and the pool's zero.
-        let of = |group: Group, class: usize| -> Vec<f64> {
-            let rows = margins.rows(group).values.chunks_exact(width);
-            rows.map(|row| labeled_as(row, class)).collect()
-        };
+        let rows = |group: Group| margins.rows(group).values.chunks_exact(width);
+        let pool: Vec<Softmax<'_>> = rows(Group::Pool).map(Softmax::new).collect();
         let classes = (0..width).map(|class| {
-            let mut probabilities = of(Group::Class(class), class);
+            let own = rows(Group::Class(class)).map(|row| Softmax::new(row).of(class));
+            let mut probabilities: Vec<f64> = own.collect();
             let n_labeled = probabilities.len();
-            probabilities.extend(of(Group::Pool, class));
+            probabilities.extend(pool.iter().map(|row| row.of(class)));
             let mut order: Vec<u32> = (0..probabilities.len() as u32).collect();
             let p = |row: u32| probabilities[row as usize];
             order.sort_by(|&a, &b| p(a).total_cmp(&p(b)));
@@ -111,11 +109,28 @@ impl PriorEstimator for LabelingRate {
     }
 }
 
-/// `e^{z_i} / (1 + Σ_j e^{z_j})`.
-fn labeled_as(margins: &[f64], class: usize) -> f64 {
-    let top = margins.iter().copied().fold(0.0, f64::max);
-    let sum: f64 = margins.iter().map(|z| libm::exp(z - top)).sum();
-    libm::exp(margins[class] - top) / (sum + libm::exp(-top))
+/// The probability of being labelled as each class: a softmax over a row's margins and the pool's zero.
+struct Softmax<'a> {
+    margins: &'a [f64],
+    top: f64,
+    sum: f64,
+}
+
+impl<'a> Softmax<'a> {
+    fn new(margins: &'a [f64]) -> Self {
+        let top = margins.iter().copied().fold(0.0, f64::max);
+        let sum: f64 = margins.iter().map(|z| libm::exp(z - top)).sum();
+        Self {
+            margins,
+            top,
+            sum: sum + libm::exp(-top),
+        }
+    }
+
+    /// `e^{z_i} / (1 + Σ_j e^{z_j})`.
+    fn of(&self, class: usize) -> f64 {
+        libm::exp(self.margins[class] - self.top) / self.sum
+    }
 }
 
 struct PreparedRates {

@@ -139,7 +139,7 @@ impl PreparedMatching {
     /// The regions and the solution on them.
     fn run(
         &self,
-        shares: &Shares,
+        shares: &Shares<'_>,
         set: &FeasibleSet,
         lambda: f64,
     ) -> Result<(Vec<usize>, Solution)> {
@@ -180,7 +180,7 @@ impl PreparedMatching {
         best.map(|(_, lambda)| lambda).ok_or(none)
     }
 
-    fn solve(&self, counts: &Counts) -> Result<(Shares, Vec<usize>, Solution)> {
+    fn solve<'a>(&'a self, counts: &'a Counts) -> Result<(Shares<'a>, Vec<usize>, Solution)> {
         let shares = self.binned.shares(counts);
         let set = self.set(counts, shares.n_observed())?;
         let (starts, solution) = self.run(&shares, &set, self.lambda)?;

@@ -113,43 +113,72 @@ impl Binned {
     }
 
     /// How many rows of every group reach every threshold.
-    pub(crate) fn shares(&self, counts: &Counts) -> Shares {
+    pub(crate) fn shares<'a>(&'a self, counts: &'a Counts) -> Shares<'a> {
         let n = self.n_observed;
-        let mut bins = Vec::with_capacity(n + 1);
-        let mut totals = Vec::with_capacity(n + 1);
-        for (index, codes) in self.codes.iter().enumerate() {
-            // 256 slots a class: a code is a byte and needs no bounds check.
-            let mut group = vec![[0_u32; 256]; n];
-            for (row, &count) in codes.chunks_exact(n).zip(counts.at(index)) {
-                let count = u32::from(count);
-                for (bins, &code) in group.iter_mut().zip(row) {
-                    bins[code as usize] += count;
+        let mut pool = vec![[0_u32; 256]; n];
+        for (row, &count) in self.codes[n].chunks_exact(n).zip(counts.at(n)) {
+            let count = u32::from(count);
+            for (bins, &code) in pool.iter_mut().zip(row) {
+                bins[code as usize] += count;
+            }
+        }
+        let top = |group: usize| {
+            let mut top = vec![0; n];
+            let rows = self.codes[group].chunks_exact(n).zip(counts.at(group));
+            for (row, _) in rows.filter(|(_, count)| **count > 0) {
+                for (top, &code) in top.iter_mut().zip(row) {
+                    *top = code.max(*top);
                 }
             }
-            bins.push(group);
-            totals.push(counts.total(index).max(1) as f64);
-        }
+            top
+        };
         Shares {
             n_observed: n,
             n_thresholds: self.thresholds[0].len(),
-            bins,
-            totals,
+            binned: self,
+            counts,
+            pool,
+            tops: (0..=n).map(top).collect(),
+            totals: (0..=n)
+                .map(|group| counts.total(group).max(1) as f64)
+                .collect(),
         }
     }
 }
 
 /// The share of each group at or above each threshold of each class.
+///
+/// Of `k` groups and classes only few pairs are ever looked at, so that the rows of a labelled group are counted when they
+/// are asked for; else the cost would grow with the square of the classes.
 #[derive(Debug, Clone)]
-pub(crate) struct Shares {
+pub(crate) struct Shares<'a> {
     n_observed: usize,
     n_thresholds: usize,
-    /// Rows by group, class of the margin, and number of thresholds reached.
-    bins: Vec<Vec<[u32; 256]>>,
+    binned: &'a Binned,
+    counts: &'a Counts,
+    /// Rows of the pool by class of the margin and number of thresholds reached. 256 slots: a code is a byte and needs
+    /// no bounds check.
+    pool: Vec<[u32; 256]>,
+    /// The most thresholds that a row reaches, by group and class.
+    tops: Vec<Vec<u8>>,
     /// Counted rows by group.
     totals: Vec<f64>,
 }
 
-impl Shares {
+impl Shares<'_> {
+    /// Rows of a group by the number of thresholds of a class that they reach.
+    fn counted(&self, group: usize, class: usize) -> [u32; 256] {
+        if group == self.n_observed {
+            return self.pool[class];
+        }
+        let mut bins = [0; 256];
+        let rows = self.binned.codes[group].chunks_exact(self.n_observed);
+        for (row, &count) in rows.zip(self.counts.at(group)) {
+            bins[row[class] as usize] += u32::from(count);
+        }
+        bins
+    }
+
     pub(crate) fn n_observed(&self) -> usize {
         self.n_observed
     }
@@ -157,7 +186,7 @@ impl Shares {
     /// The share of a group at or above each threshold of a class.
     fn above(&self, group: usize, class: usize) -> Vec<f64> {
         let mut sum = 0;
-        let mut tails: Vec<f64> = self.bins[group][class][1..=self.n_thresholds]
+        let mut tails: Vec<f64> = self.counted(group, class)[1..=self.n_thresholds]
             .iter()
             .rev()
             .map(|&count| {
@@ -178,8 +207,7 @@ impl Shares {
 
     /// Whether any row of a group reaches a threshold of a class.
     fn reaches(&self, group: usize, class: usize, threshold: usize) -> bool {
-        let reached = &self.bins[group][class][threshold + 1..=self.n_thresholds];
-        reached.iter().any(|&count| count > 0)
+        usize::from(self.tops[group][class]) > threshold
     }
 
     /// The first threshold of each class's region.
@@ -226,19 +254,21 @@ impl Shares {
         let (mut matrix, mut target) = (Vec::new(), Vec::new());
         for (class, &start) in starts.iter().enumerate() {
             let weights = weights(summary, &binned.thresholds[class][start..]);
-            let moment = |group: usize, weights: &[f64]| -> f64 {
-                // With many classes hardly any group reaches the region of another.
-                if !self.reaches(group, class, start) {
-                    return 0.0;
-                }
-                let bins = self.bins(group, class).into_iter().skip(start);
-                bins.zip(weights)
-                    .map(|(share, weight)| share * weight)
-                    .sum()
+            // With many classes hardly any group reaches the region of another.
+            let reaching = |group: usize| {
+                let bins = || self.bins(group, class).split_off(start);
+                self.reaches(group, class, start).then(bins)
+            };
+            let groups: Vec<Option<Vec<f64>>> = (0..=n).map(reaching).collect();
+            let moment = |bins: &Option<Vec<f64>>, weights: &[f64]| -> f64 {
+                bins.as_ref().map_or(0.0, |bins| {
+                    let products = bins.iter().zip(weights);
+                    products.map(|(share, weight)| share * weight).sum()
+                })
             };
             for weights in &weights {
-                matrix.extend((0..n).map(|group| moment(group, weights)));
-                target.push(moment(n, weights));
+                matrix.extend(groups[..n].iter().map(|bins| moment(bins, weights)));
+                target.push(moment(&groups[n], weights));
             }
         }
         System::new(n, matrix, target)
@@ -323,7 +353,8 @@ mod tests {
         let margins = small();
         let binned = Binned::new(&margins, 5);
         assert_eq!(binned.thresholds[0], [1.0, 3.0, 5.0, 7.0, 9.0]);
-        let shares = binned.shares(&Counts::once(&margins));
+        let counts = Counts::once(&margins);
+        let shares = binned.shares(&counts);
         assert_eq!(shares.above(0, 0), [1.0, 0.8, 0.6, 0.4, 0.2]);
         assert_eq!(shares.above(1, 0), [0.5, 0.4, 0.3, 0.2, 0.1]);
         let system = shares.system(&[1], Summary::Bins(2), &binned).unwrap();
@@ -351,7 +382,8 @@ mod tests {
     fn sigmoids_are_sums_over_bins() {
         let margins = small();
         let binned = Binned::new(&margins, 5);
-        let shares = binned.shares(&Counts::once(&margins));
+        let counts = Counts::once(&margins);
+        let shares = binned.shares(&counts);
         let system = shares.system(&[0], Summary::Sigmoids(2), &binned).unwrap();
         // Knots 1 and 5, scale 4, bins at 2, 4, 6, 8, 9, a fifth of the class in each.
         let sigmoid = |z: f64| 1.0 / (1.0 + (-z).exp());
@@ -367,7 +399,8 @@ mod tests {
     #[test]
     fn the_region_leaves_out_what_negatives_reach() {
         let margins = gaussian(&[3.0, 0.0], &[0.3], 3000, 20_000, Seed(9));
-        let shares = Binned::new(&margins, 200).shares(&Counts::once(&margins));
+        let (binned, counts) = (Binned::new(&margins, 200), Counts::once(&margins));
+        let shares = binned.shares(&counts);
         let start = shares.plateau(&RegionOptions::default())[0];
         let share = shares.above(0, 0)[start];
         assert!((0.1..0.95).contains(&share), "{share}");

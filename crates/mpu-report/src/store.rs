@@ -140,6 +140,7 @@ impl Store {
         let lock = File::create(&path).map_err(|error| Error::file("making", &path, error))?;
         lock.lock()
             .map_err(|error| Error::file("locking", &path, error))?;
+        sweep(&self.root, ".")?;
         // Read under the lock: what another process has packed by now must go into the bundles again.
         let mut by_dataset: BTreeMap<String, Vec<Record>> = BTreeMap::new();
         for record in self.records()?.into_values() {
@@ -380,6 +381,16 @@ mod tests {
         }
         let _claim = store.claim("a").unwrap().unwrap();
         assert!(!parts[0].exists() && parts[1].exists());
+    }
+
+    #[test]
+    fn whoever_packs_clears_what_was_left_half_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let part = folder.path().join(".mnist.jsonl.7.part");
+        fs::write(&part, "{").unwrap();
+        store.pack(|record| record).unwrap();
+        assert!(!part.exists());
     }
 
     #[test]

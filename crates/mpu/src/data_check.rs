@@ -125,7 +125,7 @@ pub fn describe_check(
         text += &prose(
             format,
             &format!(
-                "missing values: {missing}; in training they become the median or the most frequent category, unless --missing says otherwise"
+                "missing values: {missing}; a forest takes them as they are, a network takes the median or the most frequent category, unless --missing says otherwise"
             ),
         );
     }

@@ -1,6 +1,7 @@
 //! Files and folders, with errors that name them.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Context as _, Result, bail};
@@ -27,24 +28,65 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 pub fn read_text(path: &Path) -> Result<String> {
     let text = String::from_utf8(read(path)?);
     text.map_err(|error| error.utf8_error())
-        .with_context(|| format!("reading {}", path.display()))
+        .with_context(|| format!("reading {}, which must be UTF-8 text", path.display()))
 }
 
-/// Makes a folder that must not hold anything yet but what a killed process left half-written.
-pub(crate) fn new_folder(path: &Path) -> Result<()> {
-    if path.exists() {
-        sweep(path)?;
-        let mut entries =
-            fs::read_dir(path).with_context(|| format!("looking into {}", path.display()))?;
-        if entries.next().is_some() {
-            bail!(
-                "the folder {} holds files already\nhint: name another folder with --out, or continue a stopped run with --resume {}",
-                path.display(),
-                path.display()
-            );
+/// Refuses a path at which no new folder can be made: there is a file, or a folder that holds more than what a killed
+/// process left half-written.
+pub(crate) fn check_new_folder(path: &Path) -> Result<()> {
+    let there = path.ancestors().find(|above| above.exists());
+    if let Some(file) = there.filter(|above| !above.is_dir()) {
+        bail!(
+            "{} is a file, not a folder\nhint: name another folder with --out",
+            file.display()
+        );
+    }
+    if there == Some(path) {
+        let looking = || format!("looking into {}", path.display());
+        for entry in fs::read_dir(path).with_context(looking)? {
+            if !is_unfinished(&entry.with_context(looking)?.file_name()) {
+                bail!(
+                    "the folder {} holds files already\nhint: name another folder with --out, or continue a stopped run with --resume {}",
+                    path.display(),
+                    path.display()
+                );
+            }
         }
     }
-    fs::create_dir_all(path).with_context(|| format!("making the folder {}", path.display()))
+    Ok(())
+}
+
+/// Makes a folder that must not hold anything yet but what a killed process left half-written, and keeps other processes
+/// out of it.
+pub(crate) fn new_folder(path: &Path) -> Result<Option<File>> {
+    check_new_folder(path)?;
+    fs::create_dir_all(path).with_context(|| format!("making the folder {}", path.display()))?;
+    let lock = lock_folder(path)?;
+    check_new_folder(path)?; // another process may have been and gone
+    sweep(path)?;
+    Ok(lock)
+}
+
+/// Keeps other processes that ask for it out of a folder, until the file is dropped or the process ends. None where the
+/// system cannot lock folders.
+pub(crate) fn lock_folder(path: &Path) -> Result<Option<File>> {
+    let Ok(folder) = File::open(path) else {
+        return Ok(None);
+    };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::Error(_)) => Ok(None),
+        Err(TryLockError::WouldBlock) => bail!(
+            "another process is training in {}\nhint: wait until it has ended, or name another folder with --out",
+            path.display()
+        ),
+    }
+}
+
+/// Whether [`write_atomic`] began the file of this name and a killed process never finished it.
+fn is_unfinished(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with('.') && name.ends_with(".part")
 }
 
 /// Removes the files that [`write_atomic`] began in a folder and a killed process never finished.
@@ -52,9 +94,7 @@ pub(crate) fn sweep(folder: &Path) -> Result<()> {
     let looking = || format!("looking into {}", folder.display());
     for entry in fs::read_dir(folder).with_context(looking)? {
         let entry = entry.with_context(looking)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with('.') && name.ends_with(".part") {
+        if is_unfinished(&entry.file_name()) {
             let path = entry.path();
             fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,6 +51,9 @@ const CARD: &str = "model.json";
 
 /// The file of the rows that were held out.
 const HELD_OUT: &str = "held-out.csv";
+
+/// The file of the state to resume from.
+const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// The file of the figures of every epoch.
 const METRICS: &str = "metrics.csv";
@@ -239,15 +243,29 @@ pub struct RunFolder {
     path: PathBuf,
     /// Its files, if they are in memory.
     files: Option<BTreeMap<String, Vec<u8>>>,
+    /// What keeps other processes from training in it.
+    lock: Option<Arc<File>>,
 }
 
 impl RunFolder {
-    /// A folder for a new run; it must be empty, but for what a killed process left half-written.
+    /// The names of the files of a run.
+    pub const FILES: [&str; 9] = [
+        CONFIG, CARD, NETWORK, FOREST, BACKGROUND, RECORD, HELD_OUT, METRICS, CHECKPOINT,
+    ];
+
+    /// Refuses a path at which [`create`](Self::create) would fail, before any work is done.
+    pub fn check_new(path: &Path) -> Result<()> {
+        files::check_new_folder(path)
+    }
+
+    /// A folder for a new run; it must be empty, but for what a killed process left half-written. While the value
+    /// lives, no other process can train in it.
     pub fn create(path: &Path, config_toml: &str) -> Result<Self> {
-        files::new_folder(path)?;
+        let lock = files::new_folder(path)?;
         let folder = Self {
             path: path.to_owned(),
             files: None,
+            lock: lock.map(Arc::new),
         };
         let written = files::write_atomic(&folder.file(CONFIG), config_toml.as_bytes());
         if written.is_err() {
@@ -262,6 +280,7 @@ impl RunFolder {
         let folder = Self {
             path: path.to_owned(),
             files: None,
+            lock: None,
         };
         ensure!(
             folder.file(CONFIG).is_file(),
@@ -271,11 +290,21 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// The folder of a run to go on with: what was left half-written is cleared, and while the value lives no other
+    /// process can train in it.
+    pub fn resume(path: &Path) -> Result<Self> {
+        let mut folder = Self::open(path)?;
+        folder.lock = files::lock_folder(path)?.map(Arc::new);
+        files::sweep(path)?;
+        Ok(folder)
+    }
+
     /// The files of a folder that is not on disk.
     pub(crate) fn in_memory(files: ModelFiles) -> Self {
         Self {
             path: PathBuf::from("the model"),
             files: Some(files.into_iter().collect()),
+            lock: None,
         }
     }
 
@@ -308,12 +337,12 @@ impl RunFolder {
 
     /// The state to resume from, if a checkpoint was written.
     pub fn checkpoint(&self) -> Result<Option<State>> {
-        read_state(&self.file("checkpoint.safetensors"))
+        read_state(&self.file(CHECKPOINT))
     }
 
     /// Writes the state and the figures so far.
     pub fn write_checkpoint(&self, state: &State) -> Result<()> {
-        write_state(&self.file("checkpoint.safetensors"), state)?;
+        write_state(&self.file(CHECKPOINT), state)?;
         self.write_metrics(&state.history)
     }
 

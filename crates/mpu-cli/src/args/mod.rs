@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::Context as _;
-use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand};
 use mpu_data::source::resolve::{Locations, Network};
 use mpu_data::split::{Protocol, Scenario};
@@ -300,7 +300,7 @@ pub(crate) struct Train {
     precision: Option<Precision>,
 
     /// Threads; all cores if not given. The result does not depend on it.
-    #[arg(long, value_parser = thread_count())]
+    #[arg(long, value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
 
     /// The run's folder; a new one in runs/ if not given.
@@ -560,8 +560,27 @@ where
 }
 
 /// A number of threads, or of runs at the same time, that a machine can have.
-fn thread_count() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(0..=1024)
+fn thread_count(text: &str) -> Result<usize, String> {
+    let n: usize = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a whole number"))?;
+    let most = limit("MPU_MAX_THREADS").map_err(|error| error.to_string())?;
+    match most.unwrap_or(1024) {
+        most if n as u64 > most => Err(format!(
+            "it must be at most {most}; the variable MPU_MAX_THREADS raises this limit"
+        )),
+        _ => Ok(n),
+    }
+}
+
+/// The limit that a variable sets, if it does.
+pub(crate) fn limit(variable: &str) -> anyhow::Result<Option<u64>> {
+    let text = std::env::var(variable).unwrap_or_default();
+    let wrong = || format!("{variable} is `{text}`: it must be a whole number");
+    Ok(match text.as_str() {
+        "" => None,
+        _ => Some(text.parse().with_context(wrong)?),
+    })
 }
 
 fn parse_classes(text: &str) -> Result<ClassCount, String> {

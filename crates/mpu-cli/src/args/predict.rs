@@ -75,7 +75,7 @@ pub(crate) struct Predict {
     pub(crate) explain: Option<NonZeroUsize>,
 
     /// Threads; all cores if not given. The result does not depend on it.
-    #[arg(long, value_parser = super::thread_count())]
+    #[arg(long, value_parser = super::thread_count)]
     pub(crate) threads: Option<usize>,
 
     #[command(flatten)]

@@ -193,7 +193,7 @@ pub(crate) struct Sensitivity {
     pub(crate) plot: Option<PathBuf>,
 
     /// Runs at the same time; as many as there are cores if not given.
-    #[arg(long, value_parser = super::thread_count())]
+    #[arg(long, value_parser = super::thread_count)]
     pub(crate) jobs: Option<usize>,
 
     #[command(flatten)]

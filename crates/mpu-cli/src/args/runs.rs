@@ -60,11 +60,11 @@ pub(crate) struct Run {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Local {
     /// Runs at the same time; as many as there are cores if not given.
-    #[arg(long, value_name = "N", value_parser = super::thread_count())]
+    #[arg(long, value_name = "N", value_parser = super::thread_count)]
     pub(crate) jobs: Option<usize>,
 
     /// Threads of each run. The result does not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::thread_count())]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::thread_count)]
     pub(crate) threads: usize,
 
     /// Try failed runs again.

@@ -11,7 +11,7 @@ use crate::commands::Answer;
 use crate::console::Detectors;
 
 pub(crate) fn run(args: &args::Check) -> anyhow::Result<Answer> {
-    // A check lists gaps rather than stopping at the first: by default they are filled in.
+    // A check lists gaps rather than stopping at the first: by default they are kept.
     let data = TableConfig::read(None, &args.overrides())?.data;
     let mut table = read_table(TableInput::file(&args.data), &data.options()?)?;
     data.scenario.apply(&mut table.check);

@@ -30,7 +30,10 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.context("starting threads")?;
     pool.install(|| {
-        let resumed = args.resume.as_deref().map(RunFolder::open).transpose()?;
+        let resumed = args.resume.as_deref().map(RunFolder::resume).transpose()?;
+        if let Some(out) = args.out.as_ref().filter(|_| resumed.is_none()) {
+            RunFolder::check_new(out)?; // before the work, which may take long
+        }
         let kept = resumed.as_ref().map(|folder| folder.file("config.toml"));
         let file = kept.as_deref().or(args.config.as_deref());
         let overrides = match &resumed {

@@ -9,10 +9,13 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 use png::{ColorType, Decoder, Limits, Transformations};
 
+use crate::contain::contained;
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::features::{Features, Shape};
 use crate::source::unpack::Limit;
+use crate::table::parquet_pages::{check_footer, check_pages};
+use crate::table::{Limits as TableLimits, TableInput};
 
 /// The names that image columns have.
 const IMAGE: [&str; 2] = ["image", "img"];
@@ -29,8 +32,8 @@ pub fn read(
 ) -> Result<Rows> {
     limit.check(name, "the file", bytes.len() as u64)?;
     // The library checks some of what a file claims by panicking.
-    let result = std::panic::catch_unwind(|| read_unguarded(name, bytes, shape, n_classes, limit));
-    result.unwrap_or_else(|_| {
+    let result = contained(|| read_unguarded(name, bytes, shape, n_classes, limit));
+    result.unwrap_or_else(|| {
         Err(Error::bytes(
             name,
             0,
@@ -48,7 +51,11 @@ fn read_unguarded(
 ) -> Result<Rows> {
     let broken =
         |error: &dyn std::fmt::Display| Error::bytes(name, 0, format!("broken Parquet: {error}"));
+    let (input, stored) = (TableInput::from_bytes(name, bytes), bytes.len() as u64);
+    check_footer(&input, stored).map_err(|e| broken(&e))?;
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(|e| broken(&e))?;
+    check_pages(&input, file.metadata(), stored, &TableLimits::default())
+        .map_err(|e| broken(&e))?;
     let metadata = file.metadata().file_metadata();
     let n_rows = u64::try_from(metadata.num_rows()).map_err(|e| broken(&e))?;
     let claimed = n_rows.saturating_mul(shape.len() as u64);

@@ -35,8 +35,9 @@ impl CsvSource {
         let Some(first) = blocks.take_first()? else {
             return Err(TableError::Empty(input.path().into()));
         };
-        let delimiter = delimiter.unwrap_or_else(|| sniff(&first.text));
         let place = Place::new(input.path(), At::Line(first.line));
+        check_first_line(&first.text, &place)?;
+        let delimiter = delimiter.unwrap_or_else(|| sniff(&first.text));
         let names = csv_tokens::record(&first.text, delimiter, &place)?;
         let mut header = header(input.path(), names, limits)?;
         header.delimiter = Some(delimiter);
@@ -70,15 +71,44 @@ impl BlockSource for CsvSource {
     }
 }
 
-fn sniff(line: &[u8]) -> u8 {
-    let mut outside = Vec::with_capacity(line.len());
-    let mut quoted = false;
-    for &byte in line {
-        quoted ^= byte == b'"';
-        if !quoted {
-            outside.push(byte);
-        }
+/// Refuses what would else be taken for a header: a whole file whose lines end as on old Macs, or Excel's note on the
+/// separator.
+fn check_first_line(line: &[u8], place: &Place) -> Result<()> {
+    let malformed = |what: &str| {
+        Err(TableError::Malformed {
+            place: place.clone(),
+            what: what.to_owned(),
+        })
+    };
+    let line = line.trim_ascii();
+    if outside_quotes(line).contains(&b'\r') {
+        return malformed(
+            "lines end with a carriage return alone, which is not read\n\
+             hint: save the file with the line ends of Unix or Windows, for instance with `tr '\\r' '\\n'`",
+        );
     }
+    match line {
+        [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', _] => malformed(
+            "a note for Excel, not the names of the columns\n\
+             hint: remove this line, and name the separator (--delimiter) if it is not found",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of a line that are not between double quotes.
+fn outside_quotes(line: &[u8]) -> Vec<u8> {
+    let mut quoted = false;
+    let mut outside = line.to_vec();
+    outside.retain(|&byte| {
+        quoted ^= byte == b'"';
+        !quoted
+    });
+    outside
+}
+
+fn sniff(line: &[u8]) -> u8 {
+    let outside = outside_quotes(line);
     DELIMITERS
         .into_iter()
         .find(|delimiter| outside.contains(delimiter))

@@ -40,7 +40,7 @@ pub struct EncodeReport {
     pub rows: u64,
     /// Columns with categories that the schema does not know; these are encoded as all zeros.
     pub unseen: Vec<UnseenCategories>,
-    /// Columns with missing values that were filled in, and how many.
+    /// Columns with missing values, and how many; they were filled in, or kept, as the schema says.
     pub imputed: BTreeMap<String, u64>,
     /// Columns that were passed over because the schema does not know them.
     pub ignored: Vec<String>,

@@ -27,8 +27,9 @@ pub enum TableError {
     /// A file name that says no known format.
     #[error(
         "{}: the name does not say the format\n\
-         hint: name one of csv, tsv, parquet, npy, npz, libsvm, images (--input-format)",
-        .0.display()
+         hint: {}",
+        .0.display(),
+        how_to_say(.0)
     )]
     UnknownFormat(PathBuf),
 
@@ -117,7 +118,7 @@ pub enum TableError {
     Empty(PathBuf),
 
     /// A header and nothing else.
-    #[error("{}: a header but no rows", .0.display())]
+    #[error("{}: a header but no rows\nhint: at least one row is needed", .0.display())]
     NoRows(PathBuf),
 
     /// A column name that occurs twice.
@@ -167,7 +168,7 @@ pub enum TableError {
     /// A column of a type that is not read.
     #[error(
         "{}: column `{}` has type {kind}, which is not read\n\
-         hint: exclude it, or write it as a number or as text",
+         hint: exclude it (--exclude), or write it as a number or as text",
         file.display(),
         shorten(column)
     )]
@@ -208,7 +209,11 @@ pub enum TableError {
     },
 
     /// Nothing is left to learn from.
-    #[error("{}: no feature column is left after label, id and excluded columns", .0.display())]
+    #[error(
+        "{}: no feature column is left after label, id and excluded columns\n\
+         hint: a table needs at least one more column, of numbers or of categories",
+        .0.display()
+    )]
     NoFeatures(PathBuf),
 
     /// Text columns with too many values to be categories.
@@ -284,8 +289,9 @@ pub enum TableError {
     /// Text where the schema wants a number.
     #[error(
         "{place}, column `{column}`: `{}` is not a number\n\
-         hint: the column was numeric when the schema was learned",
-        shorten(value)
+         hint: the column was numeric when the schema was learned{}",
+        shorten(value),
+        comma(value)
     )]
     TextInNumber {
         /// Where.
@@ -298,7 +304,8 @@ pub enum TableError {
 
     /// Infinity, or a number too large for `f32`.
     #[error(
-        "{place}, column `{column}`: `{}` is not a finite number within ±3.4e38",
+        "{place}, column `{column}`: `{}` is not a finite number within ±3.4e38\n\
+         hint: correct it, leave it blank if it is not known, or exclude the column (--exclude)",
         shorten(value)
     )]
     NotFinite {
@@ -326,7 +333,7 @@ pub enum TableError {
     },
 
     /// A column that has no value at all.
-    #[error("{}: column `{}` has no value in any row\nhint: exclude it", file.display(), shorten(column))]
+    #[error("{}: column `{}` has no value in any row\nhint: exclude it (--exclude)", file.display(), shorten(column))]
     AllMissing {
         /// The file.
         file: PathBuf,
@@ -397,6 +404,31 @@ pub enum TableError {
     /// Labels from which nothing can be learned, or that cannot be understood.
     #[error(transparent)]
     Label(#[from] LabelError),
+}
+
+/// What to do with a file whose name says no format.
+fn how_to_say(file: &std::path::Path) -> &'static str {
+    let ending = file.extension().map(std::ffi::OsStr::to_ascii_lowercase);
+    match ending.as_ref().and_then(|e| e.to_str()) {
+        Some("xlsx" | "xls" | "xlsm" | "ods" | "numbers") => "save the sheet as CSV",
+        Some("zip" | "7z" | "rar" | "tar" | "xz" | "zst") => {
+            "unpack it first; of compressed files, .gz and .bz2 are read"
+        }
+        Some("json" | "jsonl" | "ndjson" | "feather" | "arrow" | "h5" | "hdf5" | "pkl" | "mat") => {
+            "write it as CSV or Parquet"
+        }
+        _ => "name one of csv, tsv, parquet, npy, npz, libsvm, images (--input-format)",
+    }
+}
+
+/// What else to say of a value that is a number with a decimal comma.
+fn comma(value: &str) -> &'static str {
+    match super::looks::look(value) {
+        super::looks::Look::DecimalComma => {
+            "; if this table has decimal commas, say --decimal-comma"
+        }
+        _ => "",
+    }
 }
 
 /// How a limit is raised.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
+use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageReader};
 use rayon::prelude::*;
 
@@ -19,7 +20,7 @@ use crate::{Features, Shape};
 /// How many numbers a chunk has, about.
 const CHUNK_ITEMS: usize = 1 << 20;
 
-/// The longest image file.
+/// What an image file may always have.
 const FILE_BYTES: u64 = 256 << 20;
 
 /// An image of a folder.
@@ -40,11 +41,21 @@ impl ImageFile {
     }
 }
 
-/// The images of a folder and of all folders in it, sorted by path, and how many other files there are. Hidden
-/// files do not count.
-pub(super) fn list(root: &Path) -> Result<(Vec<ImageFile>, u64)> {
+/// The files of a folder of images and of all folders in it. Hidden files do not count.
+pub(super) struct Listing {
+    /// The images, sorted by path.
+    pub(super) images: Vec<ImageFile>,
+    /// How many other files there are.
+    pub(super) skipped: u64,
+    /// The uppermost folders without an image.
+    pub(super) empty: Vec<String>,
+}
+
+/// Lists a folder.
+pub(super) fn list(root: &Path) -> Result<Listing> {
     let mut images = Vec::new();
     let mut skipped = 0;
+    let mut uppermost = BTreeSet::new();
     let mut seen = BTreeSet::new();
     let mut open = vec![(String::new(), root.to_path_buf())];
     while let Some((prefix, path)) = open.pop() {
@@ -80,6 +91,9 @@ pub(super) fn list(root: &Path) -> Result<(Vec<ImageFile>, u64)> {
                 skipped += 1;
             }
         }
+        if prefix.is_empty() {
+            uppermost.extend(folders.iter().map(|(name, _)| name.clone()));
+        }
         open.extend(
             folders
                 .into_iter()
@@ -88,7 +102,14 @@ pub(super) fn list(root: &Path) -> Result<(Vec<ImageFile>, u64)> {
     }
     // Images beside the folders first, then folder by folder.
     images.sort_by(|a, b| (&a.folder, &a.id).cmp(&(&b.folder, &b.id)));
-    Ok((images, skipped))
+    for folder in images.iter().filter_map(|image| image.folder.as_ref()) {
+        uppermost.remove(folder);
+    }
+    Ok(Listing {
+        images,
+        skipped,
+        empty: uppermost.into_iter().collect(),
+    })
 }
 
 /// How deep folders may lie in one another.
@@ -136,10 +157,13 @@ pub(super) struct ImageInfo {
 /// Reads the size and colours of an image without decoding it.
 pub(super) fn probe(path: &Path, bytes: &[u8], limits: &Limits) -> Result<ImageInfo> {
     let damaged = |error: image::ImageError| image_error(path, &error);
-    let decoder = reader(path, bytes, limits)?
+    let mut decoder = reader(path, bytes, limits)?
         .into_decoder()
         .map_err(damaged)?;
-    let (width, height) = decoder.dimensions();
+    let (mut width, mut height) = decoder.dimensions();
+    if is_turned(orientation(&mut decoder)) {
+        (width, height) = (height, width);
+    }
     let pixels = u64::from(width) * u64::from(height);
     if pixels > limits.image_pixels || pixels == 0 {
         return Err(TableError::TooBig {
@@ -156,7 +180,21 @@ pub(super) fn probe(path: &Path, bytes: &[u8], limits: &Limits) -> Result<ImageI
     })
 }
 
-/// Decodes an image into `row`, channel by channel, scaled if a size is given.
+/// How a camera was held, as its image says; upright if it does not say.
+fn orientation(decoder: &mut impl ImageDecoder) -> Orientation {
+    decoder.orientation().unwrap_or(Orientation::NoTransforms)
+}
+
+/// Whether width and height change places.
+fn is_turned(orientation: Orientation) -> bool {
+    use Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
+    matches!(
+        orientation,
+        Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH
+    )
+}
+
+/// Decodes an image into `row`, upright, channel by channel, scaled if a size is given.
 pub(super) fn decode(
     path: &Path,
     bytes: &[u8],
@@ -185,9 +223,13 @@ pub(super) fn decode(
             expected,
         });
     }
-    let mut image = reader(path, bytes, limits)?
-        .decode()
-        .map_err(|error| image_error(path, &error))?;
+    let damaged = |error: image::ImageError| image_error(path, &error);
+    let mut decoder = reader(path, bytes, limits)?
+        .into_decoder()
+        .map_err(damaged)?;
+    let orientation = orientation(&mut decoder);
+    let mut image = DynamicImage::from_decoder(decoder).map_err(damaged)?;
+    image.apply_orientation(orientation);
     if info.size != expected {
         let filter = image::imageops::FilterType::Triangle;
         image = image.resize_exact(expected.width, expected.height, filter);
@@ -239,7 +281,9 @@ fn image_error(path: &Path, error: &image::ImageError) -> TableError {
 }
 
 /// The bytes of an image file.
-pub(super) fn load(path: &Path) -> Result<Vec<u8>> {
+pub(super) fn load(path: &Path, limits: &Limits) -> Result<Vec<u8>> {
+    // No large image needs more than four bytes for a pixel.
+    let limit = limits.image_pixels.saturating_mul(4).max(FILE_BYTES);
     let io = |source| TableError::Io {
         file: path.to_path_buf(),
         doing: "read",
@@ -249,20 +293,20 @@ pub(super) fn load(path: &Path) -> Result<Vec<u8>> {
         file: path.to_path_buf(),
         what: "an image file".to_owned(),
         bytes,
-        limit: FILE_BYTES,
-        name: None,
+        limit,
+        name: Some("image-pixels"),
     };
     let mut bytes = Vec::new();
     let file = open_plain(path)?;
     let len = file.metadata().map_err(io)?.len();
-    if len > FILE_BYTES {
+    if len > limit {
         return Err(too_big(len));
     }
     // Some files say that they are empty and are not.
-    file.take(FILE_BYTES + 1)
+    file.take(limit.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(io)?;
-    if bytes.len() as u64 > FILE_BYTES {
+    if bytes.len() as u64 > limit {
         return Err(too_big(bytes.len() as u64));
     }
     Ok(bytes)
@@ -279,7 +323,16 @@ pub(super) fn fill(
     let results: Vec<Result<()>> = images
         .par_iter()
         .zip(matrix.par_chunks_exact_mut(shape.len()))
-        .map(|(image, row)| decode(&image.path, &load(&image.path)?, limits, shape, scaled, row))
+        .map(|(image, row)| {
+            decode(
+                &image.path,
+                &load(&image.path, limits)?,
+                limits,
+                shape,
+                scaled,
+                row,
+            )
+        })
         .collect();
     results.into_iter().collect()
 }
@@ -301,7 +354,7 @@ impl ImageRows {
         limits: Limits,
         truths: Truths,
     ) -> Result<Self> {
-        let (images, _) = list(input.path())?;
+        let images = list(input.path())?.images;
         if truths == Truths::Keep
             && let Some(image) = images.iter().find(|image| image.folder.is_none())
         {

@@ -9,7 +9,7 @@ use super::check::{CheckInput, DataCheck, Sampling};
 use super::error::{Result, TableError};
 use super::fill::check_matrix;
 use super::format::InputFormat;
-use super::images::{ImageFile, ImageInfo, fill, list, load, probe};
+use super::images::{ImageFile, ImageInfo, Listing, fill, list, load, probe};
 use super::input::TableInput;
 use super::labels::{self, ConventionOrigin, LabelCheck, MarkerCount, UNLABELED_WORDS, canonical};
 use super::options::{Decimal, ImageSize, LabelConvention, TableOptions, UnlabeledMarker};
@@ -21,23 +21,12 @@ use crate::{Features, MpuLabel, Shape};
 ///
 /// Values are 0 to 255. Images are grey if all of them are, else each has three channels.
 pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<MpuTable> {
-    let columns = options.label_column.is_some()
-        || options.id_column.is_some()
-        || !options.exclude.is_empty()
-        || options.positives.is_some();
-    if columns {
-        return Err(input.options(
-            "images have no columns\n\
-             hint: the folder of an image is its label, and its path is its id",
-        ));
-    }
-    if options
-        .image_size
-        .is_some_and(|size| size.width == 0 || size.height == 0)
-    {
-        return Err(input.options("an image size needs at least one pixel each way"));
-    }
-    let (mut images, mut skipped) = list(input.path())?;
+    check_options(input, options)?;
+    let Listing {
+        mut images,
+        mut skipped,
+        empty,
+    } = list(input.path())?;
     if let Some(image) = images.iter().find(|image| image.folder.is_none()) {
         return Err(TableError::Options {
             file: image.path.clone(),
@@ -49,14 +38,15 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
     if n_main == 0 {
         return Err(input.options(format!(
             "no images: .png, .jpg and .jpeg files in folders named after classes are read \
-             ({skipped} other files)"
+             ({skipped} other files)\n\
+             hint: make a folder for each class and one called `unlabeled`, and put the images there"
         )));
     }
     let mut files = vec![input.path().to_path_buf()];
     if let Some(pool) = &options.unlabeled {
-        let (more, others) = list(pool.path())?;
-        images.extend(more);
-        skipped += others;
+        let more = list(pool.path())?;
+        images.extend(more.images);
+        skipped += more.skipped;
         files.push(pool.path().to_path_buf());
     }
     let (class_names, labels, label_check) = label(&images, n_main, input, options)?;
@@ -103,11 +93,13 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
         features: &features,
         labels: &labels,
         class_names: &class_names,
+        ids: &[],
         gaps: &[],
         mixed: &[],
         separated: Vec::new(),
         rounded: Vec::new(),
         nested: nested(&images),
+        empty_folders: empty,
         skipped_files: skipped,
         label_check,
         sampling,
@@ -120,6 +112,27 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
         schema,
         check,
     })
+}
+
+/// Refuses what is said of columns, and sizes without a pixel.
+fn check_options(input: &TableInput, options: &TableOptions) -> Result<()> {
+    let columns = options.label_column.is_some()
+        || options.id_column.is_some()
+        || !options.exclude.is_empty()
+        || options.positives.is_some();
+    if columns {
+        return Err(input.options(
+            "images have no columns\n\
+             hint: the folder of an image is its label, and its path is its id",
+        ));
+    }
+    if options
+        .image_size
+        .is_some_and(|size| size.width == 0 || size.height == 0)
+    {
+        return Err(input.options("an image size needs at least one pixel each way"));
+    }
+    Ok(())
 }
 
 /// Folders within folders, with their images.
@@ -200,7 +213,13 @@ fn label(
 fn common_shape(images: &[ImageFile], options: &TableOptions) -> Result<Shape> {
     let infos: Vec<Result<ImageInfo>> = images
         .par_iter()
-        .map(|image| probe(&image.path, &load(&image.path)?, &options.limits))
+        .map(|image| {
+            probe(
+                &image.path,
+                &load(&image.path, &options.limits)?,
+                &options.limits,
+            )
+        })
         .collect();
     let mut first: Option<ImageSize> = None;
     let mut grey = true;

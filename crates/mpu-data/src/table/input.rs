@@ -109,7 +109,10 @@ impl TableInput {
         }
         for (extension, format) in [("gz", "gzip"), ("bz2", "bzip2")] {
             if n_magic > 0 && self.path.extension().is_some_and(|e| e == extension) {
-                return Err(self.damaged(format, "its first bytes are not those of the format"));
+                return Err(self.damaged(
+                    format,
+                    format!("its first bytes are not those of the format\nhint: if it is not compressed, name it without .{extension}"),
+                ));
             }
         }
         Ok(file)

@@ -280,6 +280,16 @@ fn for_each_line<'a>(
             } else {
                 (label, entries)
             };
+            if label.contains(&b',') {
+                return Err(TableError::Malformed {
+                    place: block.place(At::Line(line)),
+                    what: format!(
+                        "`{}` names several labels, but a row has one\n\
+                         hint: keep one label per row, or leave it out where the row is unlabelled",
+                        super::near::shorten(&String::from_utf8_lossy(label))
+                    ),
+                });
+            }
             visit(At::Line(line), label, entries)?;
         }
     }

@@ -130,7 +130,7 @@ impl<R: Records> LineBlocks<R> {
                 place: Place::new(self.input.path(), At::Line(self.line)),
                 what: format!(
                     "a record longer than {} bytes begins here\n\
-                     hint: a double quote may not have been closed",
+                     hint: a double quote may not have been closed; if it is right, raise the limit `record-bytes` (--limit record-bytes=N)",
                     self.record_bytes
                 ),
             });

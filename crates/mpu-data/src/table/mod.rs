@@ -65,7 +65,7 @@ mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
-mod parquet_pages;
+pub(crate) mod parquet_pages;
 mod place;
 mod positives;
 mod precision;

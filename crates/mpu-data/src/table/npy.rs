@@ -236,7 +236,7 @@ impl NpyHeader {
 }
 
 /// A half-precision number.
-fn half(bits: u16) -> f64 {
+pub(super) fn half(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(bits >> 10 & 31);
     let fraction = f64::from(bits & 1023) / 1024.0;
@@ -283,7 +283,8 @@ fn read_header(reader: &mut dyn Read) -> std::result::Result<(NpyHeader, usize),
     let text = String::from_utf8_lossy(&text).into_owned();
     let header = parse_header(&text).ok_or_else(|| {
         Problem::Content(format!(
-            "header `{}`; arrays of bool, int, uint, float, str and bytes are read",
+            "header `{}`; arrays of bool, int, uint, float, str and bytes are read\n\
+             hint: convert it before it is saved, for instance with `astype(float)` or `astype(str)`",
             super::near::shorten(text.trim())
         ))
     })?;

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
-use parquet::basic::{ConvertedType, Type as Physical};
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
@@ -19,7 +18,9 @@ use super::csv::header;
 use super::error::{Result, TableError};
 use super::input::TableInput;
 use super::limits::Limits;
-use super::parquet_pages::{check_pages, check_schema};
+use super::npy::half;
+use super::parquet_pages::{check_footer, check_pages};
+use crate::contain;
 
 /// How many cells a block has, about.
 const BLOCK_CELLS: usize = 1 << 17;
@@ -68,7 +69,7 @@ impl ParquetSource {
         if stored == 0 {
             return Err(TableError::Empty(input.path().into()));
         }
-        check_schema(input, stored)?;
+        check_footer(input, stored)?;
         let damaged = |what: String| input.damaged("parquet", what);
         let file = if let Some(bytes) = input.memory() {
             let bytes = Bytes::copy_from_slice(bytes);
@@ -86,13 +87,11 @@ impl ParquetSource {
         let mut unread = BTreeMap::new();
         for column in descriptor.columns() {
             let name = column.path().string();
-            if column.max_rep_level() > 0 || column.path().parts().len() != 1 {
-                return Err(input.damaged(
-                    "parquet",
-                    format!("column `{name}` is nested\nhint: write it as plain columns"),
-                ));
-            }
-            let kind = kind(column);
+            let kind = if is_nested(column) {
+                Kind::Unread
+            } else {
+                kind(column)
+            };
             if kind == Kind::Unread {
                 unread.insert(names.len(), type_name(column));
             }
@@ -127,11 +126,14 @@ impl ParquetSource {
                 return Ok(false);
             }
             let group = contained(|| file.get_row_group(self.row_group)).map_err(damaged)?;
+            self.row_group += 1;
             self.rows_left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            if self.rows_left == 0 {
+                continue;
+            }
             self.columns = (0..self.header.columns.len())
                 .map(|column| contained(|| group.get_column_reader(column)).map_err(damaged))
                 .collect::<Result<_>>()?;
-            self.row_group += 1;
         }
         Ok(true)
     }
@@ -191,14 +193,17 @@ impl BlockSource for ParquetSource {
 }
 
 /// What `work` gives, or why it failed. The `parquet` crate checks most of what it reads, but some
-/// damage trips an assertion in it: then the file is damaged, and the program goes on. (The panic
-/// hook still writes its line to standard error.)
+/// damage trips an assertion in it: then the file is damaged, and the program goes on.
 fn contained<T>(
     work: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> std::result::Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err("its content contradicts itself".to_owned()),
+    match contain::contained(work) {
+        // Not every way of compressing is built in.
+        Some(Err(error)) if error.to_string().contains("Disabled feature") => Err(format!(
+            "{error}\nhint: write it without compression, or with snappy, gzip or zstd"
+        )),
+        Some(result) => result.map_err(|error| error.to_string()),
+        None => Err("its content contradicts itself".to_owned()),
     }
 }
 
@@ -217,6 +222,7 @@ fn check_rows(
         if let Some(column) = group
             .columns()
             .iter()
+            .filter(|column| !is_nested(column.column_descr()))
             .find(|column| column.num_values() != group.num_rows())
         {
             return Err(input.damaged(
@@ -251,14 +257,23 @@ fn check_rows(
     Ok(())
 }
 
+/// Whether a column lies within another, or holds several values per row.
+fn is_nested(column: &ColumnDescriptor) -> bool {
+    column.max_rep_level() > 0 || column.path().parts().len() != 1
+}
+
 /// What the values of a column mean.
 fn kind(column: &ColumnDescriptor) -> Kind {
     use ConvertedType as Converted;
     let whole = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);
     let float = matches!(column.physical_type(), Physical::FLOAT | Physical::DOUBLE);
     let text = column.physical_type() == Physical::BYTE_ARRAY;
+    let fixed = column.physical_type() == Physical::FIXED_LEN_BYTE_ARRAY;
+    if fixed && column.logical_type_ref() == Some(&LogicalType::Float16) {
+        return Kind::Plain;
+    }
     match column.converted_type() {
-        Converted::DECIMAL if whole => Kind::Decimal(column.type_scale()),
+        Converted::DECIMAL if whole || fixed => Kind::Decimal(column.type_scale()),
         Converted::UINT_8 | Converted::UINT_16 | Converted::UINT_32 | Converted::UINT_64
             if whole =>
         {
@@ -283,6 +298,7 @@ fn kind(column: &ColumnDescriptor) -> Kind {
 /// The name of a type for messages.
 fn type_name(column: &ColumnDescriptor) -> String {
     match (column.logical_type_ref(), column.converted_type()) {
+        _ if is_nested(column) => "nested".to_owned(),
         (Some(logical), _) => {
             let name = format!("{logical:?}");
             let end = name
@@ -295,6 +311,20 @@ fn type_name(column: &ColumnDescriptor) -> String {
     }
 }
 
+/// Beyond these the last digits of a decimal would be lost.
+const TOO_MANY_DIGITS: &str = "a decimal number of more than 15 digits\n\
+                               hint: write the column as text, or as floating-point numbers";
+
+/// A signed whole number of any length, its first byte the largest; none if it has more than 64 bits.
+fn big_endian(bytes: &[u8]) -> Option<i64> {
+    let start = bytes
+        .first()
+        .map_or(0, |first| i128::from(first.cast_signed() >> 7));
+    let shifted = |value: i128, byte: &u8| Some(value.checked_mul(256)? | i128::from(*byte));
+    let value = bytes.iter().try_fold(start, shifted)?;
+    i64::try_from(value).ok()
+}
+
 /// The next rows of a column.
 fn read_column(
     reader: &mut ColumnReader,
@@ -303,12 +333,9 @@ fn read_column(
 ) -> std::result::Result<TypedColumn, String> {
     let integers = |values: Vec<Option<i64>>| match kind {
         Kind::Decimal(scale) if scale != 0 => {
-            // Beyond these the last digits of a decimal would be lost.
             let exact = |value: &Option<i64>| value.is_none_or(|v| v.unsigned_abs() <= 1 << 53);
             if !values.iter().all(exact) {
-                return Err("a decimal number of more than 15 digits\n\
-                            hint: write the column as text, or as floating-point numbers"
-                    .to_owned());
+                return Err(TOO_MANY_DIGITS.to_owned());
             }
             let number = |v: i64| v as f64 / 10f64.powi(scale);
             let values = values.into_iter();
@@ -348,11 +375,28 @@ fn read_column(
                     .is_some_and(|text| std::str::from_utf8(text).is_err())
             };
             if texts.iter().any(not_text) {
-                return Err("not UTF-8 text".to_owned());
+                return Err(
+                    "not UTF-8 text\nhint: exclude it, or write it as a number or as text"
+                        .to_owned(),
+                );
             }
             TypedColumn::Texts(texts)
         }
-        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+        ColumnReader::FixedLenByteArrayColumnReader(reader) if kind == Kind::Plain => {
+            numbers(spaced(reader, n_rows, |v| match *v.data() {
+                [low, high] => half(u16::from_le_bytes([low, high])),
+                _ => f64::NAN,
+            })?)
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            let wide = spaced(reader, n_rows, |v| big_endian(v.data()))?;
+            let whole: Option<Vec<Option<i64>>> = wide
+                .into_iter()
+                .map(|value| value.map_or(Some(None), |whole| whole.map(Some)))
+                .collect();
+            integers(whole.ok_or(TOO_MANY_DIGITS)?)?
+        }
+        ColumnReader::Int96ColumnReader(_) => {
             return Err("a type that is not read".to_owned());
         }
     })

@@ -6,7 +6,7 @@
 
 use std::io::{Read, SeekFrom};
 
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Type};
 use parquet::file::metadata::ParquetMetaData;
 
 use super::error::{Result, TableError};
@@ -16,7 +16,7 @@ use super::limits::Limits;
 /// The longest page header we read.
 const HEADER_BYTES: u64 = 1 << 16;
 
-/// The most bytes of one page, decompressed; writers aim at one megabyte.
+/// The most bytes of one page, decompressed, unless a limit says otherwise; writers aim at one megabyte.
 const PAGE_BYTES: u64 = 256 << 20;
 
 /// Encodings whose reader believes counts inside the page.
@@ -38,9 +38,11 @@ const FOOTER_BYTES: u64 = 64 << 20;
 /// How deep the columns of a schema may be nested before we say no; nested ones are not read anyway.
 const SCHEMA_DEPTH: usize = 32;
 
-/// Looks at the schema before the `parquet` crate does, which follows it by calling itself: one that is nested
-/// some ten thousand times would use up the stack.
-pub(super) fn check_schema(input: &TableInput, stored: u64) -> Result<()> {
+/// Looks at the footer before the `parquet` crate does. That follows the schema by calling itself: one that is nested
+/// some ten thousand times would use up the stack. And it passes over lists of truth values as long as they say they are,
+/// though they hold nothing: a file of kilobytes could keep it busy for hours. And it takes memory for as many columns as an
+/// element of the schema promises.
+pub(crate) fn check_footer(input: &TableInput, stored: u64) -> Result<()> {
     let io = |source| input.io("read", source);
     let damaged = |what: &str| input.damaged("parquet", what);
     let mut file = input.open()?;
@@ -65,17 +67,17 @@ pub(super) fn check_schema(input: &TableInput, stored: u64) -> Result<()> {
         bytes: &bytes,
         at: 0,
     };
-    match thrift.schema_depth() {
+    match thrift.footer() {
         Some(depth) if depth <= SCHEMA_DEPTH => Ok(()),
         Some(_) => Err(damaged(
             "its columns are nested\nhint: write it as plain columns",
         )),
-        None => Err(damaged("its schema is not valid")),
+        None => Err(damaged("its description of itself is not valid")),
     }
 }
 
 /// Walks over the pages of all columns.
-pub(super) fn check_pages(
+pub(crate) fn check_pages(
     input: &TableInput,
     metadata: &ParquetMetaData,
     stored: u64,
@@ -87,7 +89,16 @@ pub(super) fn check_pages(
         .row_groups()
         .iter()
         .flat_map(parquet::file::metadata::RowGroupMetaData::columns)
+        .filter(|column| column.num_values() > 0)
     {
+        // What each value of a dictionary takes, at least.
+        let descriptor = column.column_descr();
+        let least = match descriptor.physical_type() {
+            Type::FIXED_LEN_BYTE_ARRAY => {
+                u64::try_from(descriptor.type_length()).unwrap_or(1).max(1)
+            }
+            _ => 4,
+        };
         let start = column
             .dictionary_page_offset()
             .unwrap_or_else(|| column.data_page_offset());
@@ -115,16 +126,21 @@ pub(super) fn check_pages(
             else {
                 return Err(damaged("a page has an impossible size"));
             };
-            let limit = limits.decompressed_bytes(compressed).min(PAGE_BYTES);
-            // Each value of a dictionary takes four bytes, at least.
+            let page_bytes = PAGE_BYTES.max(limits.expansion_free_bytes);
+            let expanded = limits.decompressed_bytes(compressed);
+            let limit = expanded.min(page_bytes);
             let values = u64::try_from(page.dictionary_values).unwrap_or(u64::MAX);
-            if uncompressed > limit || values > uncompressed / 4 {
+            if uncompressed > limit || values > uncompressed / least {
                 return Err(TableError::TooBig {
                     file: input.path().to_path_buf(),
                     what: format!("a page of {compressed} bytes"),
-                    bytes: uncompressed.max(values.saturating_mul(4)),
+                    bytes: uncompressed.max(values.saturating_mul(least)),
                     limit,
-                    name: Some("expansion"),
+                    name: Some(if expanded > page_bytes {
+                        "expansion-free-bytes"
+                    } else {
+                        "expansion"
+                    }),
                 });
             }
             if DELTA_TEXT.contains(&page.encoding) {
@@ -212,10 +228,10 @@ impl Thrift<'_> {
         Some(page)
     }
 
-    /// How deep the schema in a footer is nested; none if it is not valid. Elements come parents first, each with the
-    /// number of its children.
-    fn schema_depth(&mut self) -> Option<usize> {
-        let mut id = 0;
+    /// How deep the schema in a footer is nested; none if the footer is not valid. Elements come parents first, each with
+    /// the number of its children.
+    fn footer(&mut self) -> Option<usize> {
+        let (mut id, mut found) = (0, None);
         while let Some(kind) = self.field(&mut id)? {
             if (id, kind) != (2, 9) {
                 self.skip(kind, 0)?;
@@ -234,15 +250,20 @@ impl Thrift<'_> {
                 if let Some(left) = open.last_mut() {
                     *left -= 1;
                 }
-                open.push(self.children()?);
+                let children = self.children()?;
+                // Memory is taken for as many as are promised.
+                if children.cast_unsigned() > n_elements {
+                    return None;
+                }
+                open.push(children);
                 deepest = deepest.max(open.len());
                 if deepest > SCHEMA_DEPTH {
-                    break;
+                    return Some(deepest);
                 }
             }
-            return Some(deepest);
+            found = Some(deepest);
         }
-        None
+        found
     }
 
     /// The number of children of a schema element.
@@ -290,7 +311,7 @@ impl Thrift<'_> {
     }
 
     fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
-        if depth > 8 {
+        if depth > 16 {
             return None;
         }
         match kind {
@@ -312,11 +333,10 @@ impl Thrift<'_> {
                 }
                 for _ in 0..n {
                     match head & 15 {
-                        // A truth value in a list takes a byte.
-                        1 | 2 => self.at += 1,
+                        // Nothing we read has a list of truth values, and not everybody agrees on their length.
+                        1 | 2 => return None,
                         kind => self.skip(kind, depth + 1)?,
                     }
-                    self.bytes.get(self.at.checked_sub(1)?)?;
                 }
             }
             12 => {

@@ -246,13 +246,13 @@ impl Ratio {
 fn prior(mut ratios: Vec<f64>, most_gap: f64) -> f64 {
     ratios.sort_by(f64::total_cmp);
     let mean = MeanPosterior::new(&ratios);
-    let (fixed, kink) = (fixed_point(&mean), kink(&mean, most_gap));
+    let fixed = fixed_point(&mean);
     // Somewhere the mean posterior exceeds the prior: the fixed point is between there and one.
     let crosses = (1..STEPS).any(|i| mean.at(i as f64 / STEPS as f64) > i as f64 / STEPS as f64);
     if crosses && fixed > 1.0 / STEPS as f64 {
         fixed
     } else {
-        fixed.max(kink)
+        fixed.max(kink(&mean, most_gap))
     }
 }
 

@@ -11,7 +11,8 @@ use crate::margins::{Counts, Group, Margins};
 /// The estimator `km2`, on vectors of margins.
 ///
 /// Its cost grows with the square of the rows, so it uses at most [`n_rows`](Self::n_rows) of the class and as many
-/// of the pool, evenly spaced in the order given, and few bootstrap replicates.
+/// of the pool, evenly spaced in the order given, and few bootstrap replicates. With `k` observed classes, more than
+/// ten, it uses `√(10/k)` times as many rows, 20 at least: all classes together then take as long as ten do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KernelMean {
@@ -36,6 +37,14 @@ impl Default for KernelMean {
             iterations: 200,
             most_replicates: 20,
         }
+    }
+}
+
+impl KernelMean {
+    /// The rows that are used where there are so many observed classes.
+    fn rows_of(&self, n_classes: usize) -> usize {
+        let share = (10.0 / n_classes as f64).min(1.0).sqrt();
+        ((self.n_rows as f64 * share) as usize).max(self.n_rows.min(20))
     }
 }
 
@@ -102,8 +111,9 @@ struct Embedding {
 impl Embedding {
     fn new(settings: &KernelMean, margins: &Margins, class: usize) -> Self {
         let width = margins.n_observed();
-        let pool = evenly(margins.n_rows(Group::Pool), settings.n_rows);
-        let chosen = evenly(margins.n_rows(Group::Class(class)), settings.n_rows);
+        let n_rows = settings.rows_of(width);
+        let pool = evenly(margins.n_rows(Group::Pool), n_rows);
+        let chosen = evenly(margins.n_rows(Group::Class(class)), n_rows);
         let of = |group: Group, row: usize| &margins.rows(group).values[row * width..][..width];
         let points: Vec<&[f64]> = pool
             .iter()
@@ -278,6 +288,13 @@ fn simplex(point: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::margins::Rows;
+
+    #[test]
+    fn many_classes_take_fewer_rows() {
+        let settings = KernelMean::default();
+        let rows = [1, 10, 40, 80, 1000].map(|n| settings.rows_of(n));
+        assert_eq!(rows, [200, 200, 100, 70, 20]);
+    }
 
     #[test]
     fn the_simplex_by_hand() {

@@ -122,7 +122,7 @@ impl Prepared for PreparedL1 {
 }
 
 impl PreparedL1 {
-    fn means(&self, shares: &Shares, group: usize, class: usize) -> Vec<f64> {
+    fn means(&self, shares: &Shares<'_>, group: usize, class: usize) -> Vec<f64> {
         let bins = shares.bins(group, class);
         let mean = |basis: &Vec<f64>| basis.iter().zip(&bins).map(|(v, share)| v * share).sum();
         self.basis.iter().map(mean).collect()

@@ -39,7 +39,7 @@ pub(crate) fn notice(
     if !report.imputed.is_empty() {
         let filled = report.imputed.iter();
         let filled: Vec<String> = filled.map(|(name, n)| format!("{name} {n}")).collect();
-        let note = format!("missing values filled in: {}", filled.join(", "));
+        let note = format!("missing values: {}", filled.join(", "));
         noticed.notes.push(note);
     }
     if !report.ignored.is_empty() {

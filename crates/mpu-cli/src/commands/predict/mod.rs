@@ -46,6 +46,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
         None => OutputFormat::of(&args.out)?,
     };
     Destination::check(&args.out, args.force)?;
+    Destination::check_inputs(&args.out, &args.data, &args.model)?;
     let model = Classifier::load(&args.model)?;
     let schema = model.schema()?;
     if args.explain.is_some() {

@@ -236,6 +236,23 @@ impl Destination {
         Ok(())
     }
 
+    /// Refuses to write over what is read: the data, or a file of the model.
+    pub(super) fn check_inputs(out: &Path, data: &Path, model: &Path) -> anyhow::Result<()> {
+        let Ok(place) = out.canonicalize() else {
+            return Ok(()); // it is not there yet
+        };
+        let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == place);
+        let of_the_model = mpu::RunFolder::FILES
+            .iter()
+            .any(|name| same(&model.join(name)));
+        anyhow::ensure!(
+            !same(data) && !of_the_model,
+            "--out {} would replace a file that is read\nhint: name another file",
+            out.display()
+        );
+        Ok(())
+    }
+
     pub(super) fn open(path: &Path, force: bool) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             return Ok(Self::Stdout(io::stdout()));
@@ -243,12 +260,16 @@ impl Destination {
         Self::check(path, force)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-        let file = File::create(&beside).with_context(|| {
+        sweep(path, &format!(".{name}."));
+        let mut new = File::options();
+        new.write(true).create_new(true); // a link is not followed
+        let file = new.open(&beside).with_context(|| {
             format!(
                 "writing {}\nhint: the folder must exist and be writable",
                 path.display()
             )
         })?;
+        let _ = file.try_lock(); // says that somebody is writing it
         Ok(Self::File(PartFile {
             file: BufWriter::with_capacity(1 << 18, file),
             beside,
@@ -278,6 +299,24 @@ impl Destination {
                 }
                 Ok(())
             }
+        }
+    }
+}
+
+/// Removes what killed processes left of this output: nobody holds their lock any more.
+fn sweep(path: &Path, start: &str) {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new(".")));
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(start)
+            && name.ends_with(".part")
+            && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

@@ -98,7 +98,7 @@ pub(super) struct PredictionReport {
     pub(super) outside_rows: u64,
     /// By which feature rows leave the range of the training rows most, most frequent first.
     pub(super) outside: Vec<OutsideFeature>,
-    /// Unseen categories, values filled in, columns passed over.
+    /// Unseen categories, missing values, columns passed over.
     pub(super) noticed: EncodeReport,
     pub(super) seconds: f64,
 }
@@ -177,7 +177,7 @@ impl PredictionReport {
             push(name, share(unseen.rows));
         }
         for (column, &rows) in &self.noticed.imputed {
-            push(format!("with {column} filled in"), share(rows));
+            push(format!("with {column} missing"), share(rows));
         }
         if !self.noticed.ignored.is_empty() {
             let name = format!("columns ignored: {}", self.noticed.ignored.join(", "));

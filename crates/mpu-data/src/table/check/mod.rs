@@ -167,6 +167,8 @@ pub(super) struct CheckInput<'c> {
     pub(super) features: &'c Features,
     pub(super) labels: &'c [MpuLabel],
     pub(super) class_names: &'c [String],
+    /// The ids of the rows; none if there is no id column.
+    pub(super) ids: &'c [String],
     pub(super) gaps: &'c [Gaps],
     /// Columns of numbers and texts that were taken as categories.
     pub(super) mixed: &'c [String],
@@ -176,6 +178,8 @@ pub(super) struct CheckInput<'c> {
     pub(super) rounded: Vec<String>,
     /// Folders within folders of images, with their images.
     pub(super) nested: Vec<(String, u64)>,
+    /// Folders of classes that have no images.
+    pub(super) empty_folders: Vec<String>,
     /// Files of a folder that are no images.
     pub(super) skipped_files: u64,
     pub(super) label_check: LabelCheck,

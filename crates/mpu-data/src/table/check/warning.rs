@@ -1,5 +1,7 @@
 //! Warnings: what the user should look at before training.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::labels::{LabelNote, sounds_negative};
@@ -36,7 +38,19 @@ pub enum Warning {
         /// The columns.
         columns: Vec<String>,
     },
-    /// Columns with missing values, which are filled in.
+    /// Classes whose names differ only in capitals and blanks.
+    AlikeClasses {
+        /// The classes.
+        classes: Vec<String>,
+    },
+    /// Rows whose id another row has, too.
+    RepeatedIds {
+        /// How many have the id of an earlier row.
+        rows: u64,
+        /// One of these ids.
+        example: String,
+    },
+    /// Columns with missing values.
     Missing {
         /// The columns.
         columns: Vec<String>,
@@ -73,6 +87,11 @@ pub enum Warning {
     NestedFolders {
         /// The folders, with their images.
         folders: Vec<(String, u64)>,
+    },
+    /// Folders beside those of the classes that have no images.
+    EmptyFolders {
+        /// The folders.
+        folders: Vec<String>,
     },
     /// Columns without a name.
     Unnamed {
@@ -144,12 +163,23 @@ impl std::fmt::Display for Warning {
                 )
             }
             Self::Missing { columns, values } => {
+                let plural = if *values == 1 { "" } else { "s" };
+                write!(f, "{values} missing value{plural}, in {}", list(columns))
+            }
+            Self::AlikeClasses { classes } => {
+                // Blanks of other kinds are made visible.
+                let seen = classes.iter().map(|class| class.escape_debug().to_string());
+                let seen = list(&seen.collect::<Vec<_>>());
                 write!(
                     f,
-                    "{values} missing values are filled in, in {}",
-                    list(columns)
+                    "classes with names that look alike are different classes: {seen}; if they are one, write them in one way"
                 )
             }
+            Self::RepeatedIds { rows, example } => write!(
+                f,
+                "{rows} rows have the id of an earlier row, such as `{}`; answers are told apart by their order only",
+                shorten(example)
+            ),
             Self::Mixed { columns } => write!(
                 f,
                 "both numbers and texts, taken as categories: {}",
@@ -181,6 +211,11 @@ impl std::fmt::Display for Warning {
                 "images in folders within folders count to the uppermost folder: {}",
                 counted(folders)
             ),
+            Self::EmptyFolders { folders } => write!(
+                f,
+                "no images in {}: such a folder is no class",
+                list(folders)
+            ),
             Self::Unnamed { positions } => write!(
                 f,
                 "no name in the header for column {positions:?}; exclude it if it numbers the rows"
@@ -204,21 +239,23 @@ impl std::fmt::Display for Warning {
                     "{files} files are passed over: only .png, .jpg and .jpeg are read"
                 )
             }
-            Self::Leakage(leakage) => {
-                let what = match leakage.kind {
-                    LeakageKind::Value | LeakageKind::Category => "",
-                    LeakageKind::Missing => "whether it is missing ",
-                };
-                write!(
-                    f,
-                    "column `{}`: {what}tells labelled from unlabelled rows almost alone (AUC \
-                     {:.3}); exclude it if it only records how the rows were gathered",
-                    shorten(&leakage.column),
-                    leakage.auc
-                )
-            }
+            Self::Leakage(leakage) => tell_leakage(leakage, f),
         }
     }
+}
+
+fn tell_leakage(leakage: &Leakage, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    let what = match leakage.kind {
+        LeakageKind::Value | LeakageKind::Category => "",
+        LeakageKind::Missing => "whether it is missing ",
+    };
+    write!(
+        f,
+        "column `{}`: {what}tells labelled from unlabelled rows almost alone (AUC {:.3}); exclude it if it only records \
+         how the rows were gathered",
+        shorten(&leakage.column),
+        leakage.auc
+    )
 }
 
 fn counted(folders: &[(String, u64)]) -> String {
@@ -226,14 +263,30 @@ fn counted(folders: &[(String, u64)]) -> String {
     list(&named.collect::<Vec<String>>())
 }
 
-/// All warnings of a check.
-pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = check
-        .labels
-        .notes
-        .iter()
-        .map(|note| Warning::Label { note: *note })
-        .collect();
+/// A name without what is easily overlooked: capitals, blanks of every kind, marks of no width.
+fn plain(name: &str) -> String {
+    let unseen = |c: char| {
+        c.is_whitespace()
+            || c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{feff}' | '\u{ad}')
+    };
+    name.chars()
+        .filter(|c| !unseen(*c))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// How many rows have the id of an earlier one, and one of these ids.
+fn repeated(ids: &[String]) -> Option<(u64, String)> {
+    let mut sorted: Vec<&String> = ids.iter().collect();
+    sorted.sort_unstable();
+    let mut pairs = sorted.windows(2).filter(|pair| pair[0] == pair[1]);
+    let first = pairs.next()?;
+    Some((1 + pairs.count() as u64, first[0].clone()))
+}
+
+/// Warnings of classes, and of ids.
+fn of_classes(check: &DataCheck, input: &CheckInput<'_>, warnings: &mut Vec<Warning>) {
     for class in &check.classes {
         if class.labeled < FEW_LABELED {
             warnings.push(Warning::FewLabeled {
@@ -247,6 +300,29 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
             });
         }
     }
+    let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for class in &check.classes {
+        alike
+            .entry(plain(&class.name))
+            .or_default()
+            .push(class.name.clone());
+    }
+    let alike = alike.into_values().filter(|classes| classes.len() > 1);
+    warnings.extend(alike.map(|classes| Warning::AlikeClasses { classes }));
+    if let Some((rows, example)) = repeated(input.ids) {
+        warnings.push(Warning::RepeatedIds { rows, example });
+    }
+}
+
+/// All warnings of a check.
+pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = check
+        .labels
+        .notes
+        .iter()
+        .map(|note| Warning::Label { note: *note })
+        .collect();
+    of_classes(check, input, &mut warnings);
     let named = |keep: &dyn Fn(&super::ColumnCheck) -> bool| -> Vec<String> {
         check
             .columns
@@ -295,6 +371,11 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
     if !input.nested.is_empty() {
         warnings.push(Warning::NestedFolders {
             folders: input.nested.clone(),
+        });
+    }
+    if !input.empty_folders.is_empty() {
+        warnings.push(Warning::EmptyFolders {
+            folders: input.empty_folders.clone(),
         });
     }
     if !input.header.unnamed.is_empty() {

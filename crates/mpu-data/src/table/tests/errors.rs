@@ -257,7 +257,7 @@ fn formats_that_are_not_known() {
         read_table(input, &TableOptions::default()),
         &[
             "items.xlsx: the name does not say the format",
-            "hint: name one of csv",
+            "hint: save the sheet as CSV",
         ],
     );
     check_message(

@@ -249,3 +249,42 @@ fn a_schema_nested_without_end_is_refused() {
         &["deep.parquet", "nested"],
     );
 }
+
+/// A list of truth values that holds nothing and says that it is long: whoever passes over it counts to two thousand
+/// million, once for each such list.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_list_that_says_it_is_long_is_refused() {
+    // FileMetaData: version 1; a schema of the root with one column `a` (double); no rows; no row groups.
+    let mut footer = vec![0x15, 0x02, 0x19, 0x2c];
+    footer.extend([0x48, 0x01, b'r', 0x15, 0x02, 0x00]);
+    footer.extend([0x15, 0x0a, 0x25, 0x00, 0x18, 0x01, b'a', 0x00]);
+    footer.extend([0x16, 0x00, 0x19, 0x0c]);
+    let good = |footer: &[u8]| {
+        let mut bytes = b"PAR1".to_vec();
+        bytes.extend([footer, &[0]].concat());
+        bytes.extend((footer.len() as u32 + 1).to_le_bytes());
+        bytes.extend(b"PAR1");
+        bytes
+    };
+    let read = |bytes: Vec<u8>| {
+        let input = TableInput::from_bytes("long.parquet", bytes);
+        read_table(input, &TableOptions::default())
+    };
+    check_message(read(good(&footer)), &["which column holds the labels"]);
+    // The root promises two thousand million columns: memory would be taken for them.
+    let promised = [0x48, 0x01, b'r', 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0x00];
+    let many = [&footer[..4], &promised, &footer[10..]].concat();
+    check_message(read(good(&many)), &["long.parquet", "not valid"]);
+    for _ in 0..200 {
+        // An unknown field: a list (0xf1) of so many truth values.
+        footer.extend([0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07]);
+    }
+    let begun = std::time::Instant::now();
+    check_message(read(good(&footer)), &["long.parquet", "not valid"]);
+    let limit = crate::source::Limit::bytes(1 << 20);
+    let shape = crate::Shape::image(1, 2, 2);
+    let refused = crate::source::hub_parquet::read("long", &good(&footer), shape, 10, limit);
+    assert!(refused.unwrap_err().to_string().contains("not valid"));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5));
+}

@@ -14,6 +14,7 @@ mod labels;
 mod make;
 mod misread;
 mod sizes;
+mod unusual;
 
 use super::*;
 

@@ -116,7 +116,7 @@ impl SelfTraining {
                 (1..epochs).contains(&self.warm_up_epochs),
                 "train.self-training.warm-up-epochs",
                 self.warm_up_epochs.to_string(),
-                "at least 1 and below train.epochs",
+                "at least 1 and below train.epochs (--epochs)",
             ),
             (
                 (0.0..1.0).contains(&self.momentum),
