@@ -318,8 +318,10 @@ fn table(number: u8, quick: bool) -> anyhow::Result<Vec<Cell>> {
         }
     }
     let ours = Method::ALL.into_iter().filter(|method| {
-        let objective = method.objective();
-        matches!(objective, Objective::Supervised | Objective::SoftTargets)
+        let Method::Single(objective) = method else {
+            return *method == Method::CsmpuSt;
+        };
+        *objective == Objective::Supervised
             || !quick && matches!(objective, Objective::CsmpuExact(_) | Objective::CsmpuRef(_))
     });
     methods.extend(ours);

@@ -19,9 +19,9 @@ pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
         return None;
     }
     let mut table = Table::new([
-        ("π_k", Align::Right),
         ("dataset", Align::Left),
         ("k", Align::Right),
+        ("π_k", Align::Right),
         ("csmpu-st", Align::Right),
         ("n", Align::Right),
         ("best published", Align::Right),
@@ -36,9 +36,9 @@ pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
     for (row, found) in &run {
         let own = row.best_own();
         table.push([
-            row.prior.to_string(),
             row.dataset.clone(),
             row.classes.to_string(),
+            row.prior.to_string(),
             found.accuracy.show(2),
             found.n.to_string(),
             percent(row.best_published()),
