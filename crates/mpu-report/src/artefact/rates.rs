@@ -141,7 +141,9 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         // Runs of other epochs are not compared.
-        swept.iter_mut().for_each(|record| record.key.epochs = 10);
+        for record in &mut swept {
+            record.key.epochs = 10;
+        }
         assert_eq!(section(&given, &swept), None);
     }
 }

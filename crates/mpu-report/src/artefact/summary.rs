@@ -3,6 +3,7 @@
 use super::accuracy::{AccuracyRow, PAPER_METHODS};
 use super::overview::within_two;
 use crate::page::Section;
+use crate::record::Record;
 use crate::stats;
 use crate::table::{Align, Table};
 use crate::wording::{list, signed};
@@ -13,7 +14,7 @@ const PAPERS: &str = "csmpu-abs";
 const OURS: &str = "csmpu-st";
 
 /// One line for each dataset, and what follows from them.
-pub fn section(rows: &[AccuracyRow]) -> Section {
+pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
     let mut table = Table::new([
         ("dataset", Align::Left),
         ("rows run", Align::Right),
@@ -86,13 +87,24 @@ pub fn section(rows: &[AccuracyRow]) -> Section {
                  unbiased risk with costs or another surrogate is wanted, take `csmpu-exact-nn`.",
                 most_often(&rows.iter().collect::<Vec<_>>())
             ),
-            "Means over the rows of a dataset that have been run; rows of fewer seeds or epochs than the paper's count as well, and are \
-             marked in the tables below. The gap is to the better of two networks that know all labels, over rows where all are there."
-                .to_owned(),
+            format!(
+                "Means over the rows of a dataset that have been run; rows of fewer seeds or epochs than the paper's count as well, and are \
+                 marked in the tables below. The gap is to the better of two networks that know all labels, over rows where all are \
+                 there. The {} runs behind this page, most on one thread, took {:.0} hours by the clock, of machines that did other work meanwhile.",
+                records.len(),
+                hours(records)
+            ),
         ],
         table: Some(table),
         ..Section::new("summary", "In short")
     }
+}
+
+/// Summed in the order of size, so that the order of the records does not show.
+fn hours(records: &[Record]) -> f64 {
+    let mut seconds: Vec<f64> = records.iter().map(|record| record.seconds).collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds.iter().sum::<f64>() / 3600.0
 }
 
 /// Which of the paper's six is best in most of the rows where all have been run, and in how many.
@@ -147,13 +159,15 @@ mod tests {
         ));
         records.push(record("usps", 4, 0.5, OURS, 1, 40, 0.95));
         records.push(record("usps", 4, 0.5, "supervised", 1, 100, 0.96));
-        let text = section(&accuracy_rows(&records).unwrap()).to_md();
+        records[0].seconds = 7200.0;
+        let text = section(&records, &accuracy_rows(&records).unwrap()).to_md();
         for part in [
             "deviations on usps; on none it does not",
             "on mnist it is further away",
             "| usps | 1 of 9 | +0.00 | 1 of 1 | csmpu-abs (1 of 1) | 95.00 | 96.00 | 1.00 |",
             "| mnist | 1 of 9 | -20.00 | 0 of 1 | – | – | – | – |",
             "| svhn | 0 of 9 |",
+            "The 9 runs behind this page, most on one thread, took 2 hours",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
