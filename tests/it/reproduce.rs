@@ -71,8 +71,8 @@ fn rivals_rates_and_a_second_limit_have_places_of_their_own() {
         assert!(text.contains(&format!("{n} trained, 0 failed")), "{text}");
         folder.read("r/RESULTS.md")
     };
-    // Two rivals at three priors.
-    let text = made("--only rivals --epochs 2", 6);
+    // Three rivals at three priors.
+    let text = made("--only rivals --epochs 2", 9);
     let parts = [
         "## In short",
         "## Rivals from",

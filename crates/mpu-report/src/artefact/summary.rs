@@ -31,7 +31,7 @@ pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
             datasets.push(&row.dataset);
         }
     }
-    let (mut met, mut near, mut far) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut met, mut near, mut far, mut marked) = (vec![], vec![], vec![], vec![]);
     for dataset in datasets {
         let own: Vec<&AccuracyRow> = rows.iter().filter(|row| row.dataset == dataset).collect();
         let differences: Vec<f64> = own
@@ -43,7 +43,12 @@ pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
             table.push([dataset.to_owned(), format!("0 of {}", own.len())]);
             continue;
         };
-        let to = if 2 * within >= run {
+        let is_other =
+            |row: &&AccuracyRow| row.found(PAPERS).is_some_and(|o| o.data_mark.is_some());
+        let other = own.iter().filter(|row| is_other(row)).count();
+        let to = if other > 0 {
+            &mut marked
+        } else if 2 * within >= run {
             &mut met
         } else if difference.abs() <= 3.0 {
             &mut near
@@ -77,10 +82,11 @@ pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
         paragraphs: vec![
             format!(
                 "Where the paper's method is reproduced: in half of the rows or more, our `{PAPERS}` lies within two published deviations on {}; \
-                 on {} it does not, but is within 3 points on average; on {} it is further away. The table says by how much.",
+                 on {} it does not, but is within 3 points on average; on {} it is further away. The table says by how much. On other data than the published, and so not judged: {}.",
                 named(&met),
                 named(&near),
-                named(&far)
+                named(&far),
+                named(&marked)
             ),
             format!(
                 "Which method to use: `{OURS}`, which is no method of the paper. Of its six, the one that is best most often in our runs is {}. Where an \
@@ -164,6 +170,7 @@ mod tests {
         for part in [
             "deviations on usps; on none it does not",
             "on mnist it is further away",
+            "and so not judged: none.",
             "| usps | 1 of 9 | +0.00 | 1 of 1 | csmpu-abs (1 of 1) | 95.00 | 96.00 | 1.00 |",
             "| mnist | 1 of 9 | -20.00 | 0 of 1 | – | – | – | – |",
             "| svhn | 0 of 9 |",
