@@ -63,6 +63,37 @@ fn killed_again_and_again_it_ends_with_the_same_tables() {
 }
 
 #[test]
+fn rivals_rates_and_a_second_limit_have_places_of_their_own() {
+    let folder = Folder::new();
+    let made = |line: &str, n: usize| {
+        let line = format!("tables --datasets waveform1 --seeds 1 --out r {line}");
+        let text = good(&folder, &line);
+        assert!(text.contains(&format!("{n} trained, 0 failed")), "{text}");
+        folder.read("r/RESULTS.md")
+    };
+    // Three rivals at three priors.
+    let text = made("--only rivals --epochs 2", 9);
+    let parts = [
+        "## In short",
+        "## Rivals from",
+        "| waveform1 | 3 | 0.5 | – | – |",
+    ];
+    contains_all(&text, &parts);
+    // A given rate, and one that is chosen.
+    assert!(!text.contains("## Learning rates"));
+    let text = made("--only table2,rates --methods area --epochs 1", 2);
+    contains_all(
+        &text,
+        &["## Learning rates", "| waveform1 | 3 | area | 1 | 1 |"],
+    );
+    // The network that knows all labels, with either recipe.
+    made("--only table2 --methods supervised --epochs 1", 2);
+    for file in ["summary", "rivals", "rates"] {
+        assert!(folder.path("r").join(format!("{file}.csv")).is_file());
+    }
+}
+
+#[test]
 fn only_what_is_asked_for_is_planned() {
     let folder = Folder::new();
     let printed = "--print --engine slurm --out s";

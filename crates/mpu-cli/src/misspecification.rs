@@ -16,7 +16,7 @@ use mpu_risk::{Correction, Objective};
 
 use crate::args::runs::{Artefact, Reproduce};
 use crate::plan::{self, Planned};
-use crate::reproduction::{Cell, Setting, artefacts, asked, epochs, seeds};
+use crate::reproduction::{Cell, Recipe, Setting, artefacts, asked, epochs, seeds};
 
 /// Where the paper looks.
 pub(crate) const DATASET: DatasetId = DatasetId::FashionMnist;
@@ -97,6 +97,7 @@ impl Study {
                 prior: PRIOR,
                 method: Objective::Csmpu(Correction::Abs).into(),
                 loss: Loss::default(),
+                recipe: Recipe::Own,
             };
             if !artefacts(args).contains(&Artefact::Figure3) || !asked(args, &cell) {
                 continue;

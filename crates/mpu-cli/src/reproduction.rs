@@ -2,9 +2,10 @@
 
 use mpu_data::{ClassCount, DatasetId, Scaling};
 use mpu_loss::{Form, Loss, Surrogate};
+use mpu_report::artefact::{rates, rivals};
 use mpu_report::{Record, paper};
 use mpu_risk::{Correction, Objective};
-use mpu_train::{Batching, Method, Schedule, Selection, SelfTraining};
+use mpu_train::{Batching, Method, Pulse, Schedule, Selection, SelfTraining};
 
 use crate::args::runs::{Artefact, Rate, Reproduce, What};
 use crate::misspecification;
@@ -30,6 +31,15 @@ const QUICK_EPOCHS: usize = 2;
 /// Of a few rows, batches of 512 would make hardly a step.
 const QUICK_BATCH: usize = 64;
 
+/// Whose scaling, rates, batches and epochs a run has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recipe {
+    /// The method's own: that of the paper, or of `csmpu-st`.
+    Own,
+    /// That of `csmpu-st`, for the limit that it is measured against.
+    SelfTraining,
+}
+
 /// One place in the paper's experiments.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cell {
@@ -38,6 +48,7 @@ pub(crate) struct Cell {
     pub(crate) prior: f64,
     pub(crate) method: Method,
     pub(crate) loss: Loss,
+    pub(crate) recipe: Recipe,
 }
 
 /// How the runs of a reproduction are made, apart from their cell.
@@ -84,18 +95,26 @@ impl Setting {
             _ => 1e-3,
         };
         // One setting for every dataset, chosen on others: see docs/SELF_TRAINING.md.
-        let has_one_setting = cell.method == Method::CsmpuSt;
+        let has_one_setting = matches!(cell.method, Method::CsmpuSt | Method::Pulse)
+            || cell.recipe == Recipe::SelfTraining;
         if has_one_setting {
             config.train.epochs = epochs.min(ST_EPOCHS);
             config.train.lr = 1e-3;
             config.train.schedule = Schedule::Cosine;
             config.train.batching = Batching::Stratified;
             config.train.min_steps = MIN_STEPS;
-            let default = SelfTraining::default();
-            config.train.self_training = Some(SelfTraining {
-                warm_up_epochs: default.warm_up_epochs.min(config.train.epochs / 2).max(1),
-                ..default
-            });
+            let most = (config.train.epochs / 2).max(1);
+            if cell.method == Method::CsmpuSt {
+                let default = SelfTraining::default();
+                config.train.self_training = Some(SelfTraining {
+                    warm_up_epochs: default.warm_up_epochs.min(most),
+                    ..default
+                });
+            }
+            if cell.method == Method::Pulse {
+                let warm_up_epochs = Pulse::default().warm_up_epochs.min(most);
+                config.train.pulse = Some(Pulse { warm_up_epochs });
+            }
             // Inputs of one size: pixels are bytes in four sets, and something else in usps.
             config.data.scaling = Some(match cell.dataset {
                 DatasetId::Mnist
@@ -118,19 +137,32 @@ impl Setting {
     /// Whether a stored record is a run of this reproduction, whatever its epochs and seed.
     pub(crate) fn owns(self, record: &Record) -> bool {
         let key = &record.key;
-        let cell = || -> Option<Cell> {
+        let cell = |recipe| -> Option<Cell> {
             Some(Cell {
                 dataset: key.dataset.parse().ok()?,
                 classes: ClassCount::new(key.classes).ok()?,
                 prior: key.prior,
                 method: key.method.parse().ok()?,
                 loss: loss(&key.surrogate, key.gamma, &key.form).ok()?,
+                recipe,
             })
         };
-        cell()
-            .and_then(|cell| self.config(&cell, key.epochs, key.seed).ok())
-            .and_then(|config| Planned::new(config).ok())
-            .is_some_and(|run| run.id == record.id)
+        let is_run_of = |recipe| {
+            cell(recipe)
+                .and_then(|cell| self.config(&cell, key.epochs, key.seed).ok())
+                .and_then(|config| Planned::new(config).ok())
+                .is_some_and(|run| run.id == record.id)
+        };
+        let is_limit = key.method == Objective::Supervised.slug();
+        is_run_of(Recipe::Own) || is_limit && is_run_of(Recipe::SelfTraining)
+    }
+
+    /// The same with rates that are chosen on held-out rows.
+    pub(crate) fn swept(self) -> Self {
+        Self {
+            rate: Rate::Sweep,
+            ..self
+        }
     }
 }
 
@@ -157,6 +189,10 @@ pub(crate) fn runs(args: &Reproduce) -> anyhow::Result<Vec<Planned>> {
     let mut configs = Vec::new();
     let wanted = |cell: &&Cell| asked(args, cell);
     for artefact in artefacts(args) {
+        let setting = match artefact {
+            Artefact::Rates => setting.swept(),
+            _ => setting,
+        };
         for cell in cells(artefact, args.quick)?.iter().filter(wanted) {
             for seed in 1..=seeds {
                 configs.push(setting.config(cell, epochs, seed)?);
@@ -172,7 +208,15 @@ pub(crate) fn runs(args: &Reproduce) -> anyhow::Result<Vec<Planned>> {
 /// The artefacts that are asked for.
 pub(crate) fn artefacts(args: &Reproduce) -> Vec<Artefact> {
     use Artefact as A;
-    let tables = [A::Table1, A::Table2, A::Table3, A::Losses, A::MacroF1];
+    let tables = [
+        A::Table1,
+        A::Table2,
+        A::Table3,
+        A::Losses,
+        A::MacroF1,
+        A::Rivals,
+        A::Rates,
+    ];
     let figures = [A::Figure1, A::Figure2, A::Figure3, A::Figure4];
     let all: Vec<Artefact> = match args.what {
         What::Tables => tables.to_vec(),
@@ -192,6 +236,7 @@ fn cells(artefact: Artefact, quick: bool) -> anyhow::Result<Vec<Cell>> {
             prior,
             method,
             loss: Loss::default(),
+            recipe: Recipe::Own,
         })
     };
     let ours = Method::Single(Objective::Csmpu(Correction::Abs));
@@ -211,6 +256,30 @@ fn cells(artefact: Artefact, quick: bool) -> anyhow::Result<Vec<Cell>> {
             .map(|method| cell(DatasetId::FashionMnist, 4, 0.8, method))
             .into_iter()
             .collect(),
+        // What is new there is not what --quick is for.
+        Artefact::Rivals | Artefact::Rates if quick => Ok(Vec::new()),
+        Artefact::Rivals => {
+            let mut cells = Vec::new();
+            for (dataset, k, prior) in paper_rows()? {
+                if rivals::has(&dataset, k) {
+                    for method in rivals::METHODS {
+                        cells.push(cell(dataset.parse()?, k, prior, method.parse()?)?);
+                    }
+                }
+            }
+            Ok(cells)
+        }
+        Artefact::Rates => {
+            let mut cells = Vec::new();
+            for (dataset, k, prior) in paper_rows()? {
+                if rates::has(&dataset, k, prior) {
+                    for method in rates::METHODS {
+                        cells.push(cell(dataset.parse()?, k, prior, method.parse()?)?);
+                    }
+                }
+            }
+            Ok(cells)
+        }
         Artefact::Figure1 => [DatasetId::Mnist, DatasetId::FashionMnist, DatasetId::Kmnist]
             .map(|dataset| cell(dataset, 4, 0.2, ours))
             .into_iter()
@@ -249,24 +318,45 @@ fn table(number: u8, quick: bool) -> anyhow::Result<Vec<Cell>> {
         }
     }
     let ours = Method::ALL.into_iter().filter(|method| {
-        let objective = method.objective();
-        matches!(objective, Objective::Supervised | Objective::SoftTargets)
+        let Method::Single(objective) = method else {
+            return *method == Method::CsmpuSt;
+        };
+        *objective == Objective::Supervised
             || !quick && matches!(objective, Objective::CsmpuExact(_) | Objective::CsmpuRef(_))
     });
     methods.extend(ours);
     let mut cells = Vec::new();
     for (dataset, k, prior) in &rows {
         for &method in &methods {
-            cells.push(Cell {
+            let is_limit = method == Objective::Supervised.into();
+            let cell = Cell {
                 dataset: dataset.parse()?,
                 classes: ClassCount::new(*k)?,
                 prior: *prior,
                 method,
                 loss: Loss::default(),
-            });
+                recipe: Recipe::Own,
+            };
+            cells.push(cell.clone());
+            if is_limit && !quick {
+                let recipe = Recipe::SelfTraining;
+                cells.push(Cell { recipe, ..cell });
+            }
         }
     }
     Ok(cells)
+}
+
+/// Dataset, number of classes and prior of every row of the tables I to III.
+fn paper_rows() -> anyhow::Result<Vec<(String, usize, f64)>> {
+    let mut rows = Vec::new();
+    for cell in paper::accuracy_cells()? {
+        let row = (cell.dataset, cell.k, cell.pi_k);
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
 }
 
 fn loss(surrogate: &str, gamma: f64, form: &str) -> anyhow::Result<Loss> {

@@ -127,7 +127,13 @@ fn our_mnist_is_candles() {
     }
     let candle = TrainTest::try_from(&vision::mnist::load_dir(dir.path()).unwrap()).unwrap();
     let locations = Locations::offline_in(&data);
-    let ours = load(DatasetId::Mnist, &locations, &LoadOptions::default(), &Quiet).unwrap();
+    let ours = load(
+        DatasetId::Mnist,
+        &locations,
+        &LoadOptions::default(),
+        &Quiet,
+    )
+    .unwrap();
     assert_same(&candle.train, &ours.train);
     assert_same(&candle.test, &ours.test);
 }

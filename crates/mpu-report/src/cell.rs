@@ -40,6 +40,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) method: &'a str,
     /// The oracle has none.
     pub(crate) loss: Option<LossKey<'a>>,
+    /// How the rate changes, where a method has been trained in two ways: the oracle.
+    pub(crate) schedule: Option<&'a str>,
 }
 
 impl<'a> Wanted<'a> {
@@ -51,6 +53,15 @@ impl<'a> Wanted<'a> {
             prior,
             method,
             loss: (method != ORACLE).then_some(MAIN_LOSS),
+            schedule: (method == ORACLE).then_some("constant"),
+        }
+    }
+
+    /// The oracle with the recipe of `csmpu-st`: inputs of one size, a cosine, its batches and epochs.
+    pub(crate) fn same_recipe(dataset: &'a str, classes: usize, prior: f64) -> Self {
+        Self {
+            schedule: Some("cosine"),
+            ..Self::usual(dataset, classes, prior, ORACLE)
         }
     }
 
@@ -66,6 +77,10 @@ impl<'a> Wanted<'a> {
             && key.method == self.method
             && self.loss.is_none_or(|(surrogate, gamma, form)| {
                 key.surrogate == surrogate && same(key.gamma, gamma) && key.form == form
+            })
+            && self.schedule.is_none_or(|schedule| {
+                let of_run = record.config["train"]["schedule"].as_str();
+                of_run.unwrap_or("constant") == schedule
             })
     }
 }
@@ -227,6 +242,7 @@ mod tests {
         prior: 0.5,
         method: "area",
         loss: Some(MAIN_LOSS),
+        schedule: None,
     };
 
     fn at(seed: u64, epochs: usize, accuracy: f64) -> Record {
@@ -260,6 +276,22 @@ mod tests {
             ..WANTED
         };
         assert_eq!(CellRuns::choose(&records, &oracle).unwrap().n(), 1);
+    }
+
+    #[test]
+    fn the_oracle_of_another_recipe_is_a_cell_of_its_own() {
+        let mut records = [at(1, 100, 0.8), at(1, 40, 0.9)];
+        for record in &mut records {
+            record.key.method = ORACLE.to_owned();
+        }
+        records[1].config = serde_json::json!({"train": {"schedule": "cosine"}});
+        let usual = Wanted::usual("mnist", 4, 0.5, ORACLE);
+        let found = |wanted| {
+            let runs = CellRuns::choose(&records, wanted).unwrap();
+            (runs.epochs(), runs.left_out)
+        };
+        assert_eq!(found(&usual), (100, 0));
+        assert_eq!(found(&Wanted::same_recipe("mnist", 4, 0.5)), (40, 0));
     }
 
     #[test]

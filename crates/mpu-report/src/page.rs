@@ -242,6 +242,8 @@ th, td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: top; white-sp
 thead th { background: var(--band); } tbody tr:last-child td { border-bottom: 0; }
 .report td:not([style]), .report th:not([style]) { white-space: normal; min-width: 7rem; max-width: 24rem; overflow-wrap: break-word; }
 @media (max-width: 30rem) {
+  body:not(.report) :is(th, td) { padding: 0.3rem 0.35rem; } body:not(.report) th { white-space: normal; vertical-align: bottom; }
+  body:not(.report) :is(th, td):first-child { position: sticky; left: 0; background: var(--band); }
   .report td, .report th, .report td:not([style]), .report th:not([style]) { white-space: normal; min-width: 0; padding: 0.3rem 0.35rem; }
   .report table { font-size: 0.8rem; }
 }

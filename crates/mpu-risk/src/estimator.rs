@@ -12,6 +12,7 @@ use crate::group_tensors::GroupTensors;
 use crate::groups::{Groups, mean};
 use crate::likelihood::CaseControl;
 use crate::objective::Objective;
+use crate::squared;
 use crate::terms::{Combination, RiskTerms, Sensitivity, Weights};
 
 /// An estimated risk on tensors: something to call `backward` on, and its parts.
@@ -219,6 +220,9 @@ impl Estimator {
                 Objective::Supervised | Objective::SoftTargets => {
                     entropy::cross_entropy_tensor(scores, columns).map_err(failed)?
                 }
+                Objective::Eulac(_) => {
+                    squared::one_versus_rest_tensor(scores, columns).map_err(failed)?
+                }
                 _ => labeled_loss.tensor_at(&self.loss, logits, columns)?,
             })
         } else {
@@ -239,8 +243,13 @@ impl Estimator {
                 _ => {
                     let k = logits.n_classes() as f64;
                     let columns = columns.zeros_like().and_then(|c| c.affine(1.0, k - 1.0));
-                    let columns = columns.map_err(failed)?;
-                    negative_loss.tensor_at(&self.loss, logits, &columns)?
+                    let columns = columns.map_err(&failed)?;
+                    match self.objective {
+                        Objective::Eulac(_) => {
+                            squared::one_versus_rest_tensor(scores, &columns).map_err(failed)?
+                        }
+                        _ => negative_loss.tensor_at(&self.loss, logits, &columns)?,
+                    }
                 }
             },
         };
@@ -275,13 +284,16 @@ impl Estimator {
                 Objective::Supervised | Objective::SoftTargets => {
                     Ok(entropy::cross_entropy(row(r), class))
                 }
+                Objective::Eulac(_) => Ok(squared::one_versus_rest(row(r), class)),
                 _ => Ok(labeled_loss.value(&self.loss, row(r), class)?),
             })
             .collect::<Result<_>>()?;
         let negative = |rows: &[usize]| -> Result<Vec<f64>> {
-            rows.iter()
-                .map(|&r| Ok(negative_loss.value(&self.loss, row(r), k - 1)?))
-                .collect()
+            let of_row = |&r: &usize| match self.objective {
+                Objective::Eulac(_) => Ok(squared::one_versus_rest(row(r), k - 1)),
+                _ => Ok(negative_loss.value(&self.loss, row(r), k - 1)?),
+            };
+            rows.iter().map(of_row).collect()
         };
         let as_negative = if self.uses_labeled_as_negative() {
             negative(groups.labeled_rows())?
@@ -301,6 +313,13 @@ impl Estimator {
         let (terms, slopes) = self.combine(groups, &own, &as_negative, &unlabeled);
         let weights = self.row_weights(groups, &slopes);
 
+        let add_negative = |f: &[f64], weight: f64, into: &mut [f64]| -> Result<()> {
+            match self.objective {
+                Objective::Eulac(_) => squared::add_gradient(f, k - 1, weight, into),
+                _ => negative_loss.add_gradient(&self.loss, f, k - 1, weight, into)?,
+            }
+            Ok(())
+        };
         let mut gradient = vec![0.0; scores.len()];
         for (n, (&r, &class)) in labeled().enumerate() {
             let (f, weight) = (row(r), weights.own[n]);
@@ -310,10 +329,11 @@ impl Estimator {
                     entropy::add_gradient(f, class, weight, into);
                 }
                 Objective::MpuMl => sampled.add_labeled_gradient(f, class, weight, into),
+                Objective::Eulac(_) => squared::add_gradient(f, class, weight, into),
                 _ => labeled_loss.add_gradient(&self.loss, f, class, weight, into)?,
             }
             if let Some(&weight) = weights.as_negative.get(n) {
-                negative_loss.add_gradient(&self.loss, f, k - 1, weight, into)?;
+                add_negative(f, weight, into)?;
             }
         }
         for (n, (&r, &weight)) in groups.pool_rows().iter().zip(&weights.pool).enumerate() {
@@ -325,7 +345,7 @@ impl Estimator {
                     let target = &weighted[n * k..(n + 1) * k];
                     entropy::add_soft_gradient(f, target, weight, into);
                 }
-                _ => negative_loss.add_gradient(&self.loss, f, k - 1, weight, into)?,
+                _ => add_negative(f, weight, into)?,
             }
         }
         Ok(PlainRisk { terms, gradient })
@@ -372,7 +392,10 @@ impl Estimator {
     }
 
     fn uses_labeled_as_negative(&self) -> bool {
-        matches!(self.objective, Objective::CsmpuExact(_) | Objective::UreOvr)
+        matches!(
+            self.objective,
+            Objective::CsmpuExact(_) | Objective::UreOvr | Objective::Eulac(_)
+        )
     }
 
     fn combination(&self, groups: &Groups) -> Combination {
@@ -384,6 +407,7 @@ impl Estimator {
             Objective::UreOvr => estimators::ure_ovr(priors),
             Objective::Area => estimators::area(priors),
             Objective::BiasedSuper => estimators::biased_super(priors),
+            Objective::Eulac(g) => estimators::eulac(priors, g, placement),
             Objective::MpuMl => estimators::mpu_ml(priors, groups),
             Objective::SoftTargets => estimators::csmpu_st(priors, self.labeled_share),
             // A plain mean over rows is the sum of group means weighted by shares of the batch.
@@ -434,6 +458,9 @@ impl Estimator {
     pub fn loss_of(&self, scores: &[f64], class: usize) -> Result<f64> {
         if self.objective.scores_are_log_probabilities() {
             return Ok(entropy::cross_entropy(scores, class));
+        }
+        if matches!(self.objective, Objective::Eulac(_)) {
+            return Ok(squared::one_versus_rest(scores, class));
         }
         Ok(self.labeled_loss().value(&self.loss, scores, class)?)
     }

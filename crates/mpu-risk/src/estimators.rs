@@ -124,6 +124,21 @@ pub(crate) fn biased_super(priors: &Priors) -> Combination {
     uncorrected(vec![1.0; priors.observed().len()])
 }
 
+/// The augmented-class risk (Zhang, Zhao, Ma and Zhou 2020), with the [square loss](crate::squared) and `θ p_kc = Σ π_i p_i`: what
+/// they call the known classes under a test distribution with the share `θ` of them is our observed classes in the pool.
+///
+/// ```text
+/// R̂(f) = Σ_{i<k} π_i mean_{X_i}[ φ(f_i) - φ(-f_i) + φ(-f_k) - φ(f_k) ] + mean_{X_u}[ φ(f_k) + Σ_{i<k} φ(-f_i) ]
+///       = Σ_{i<k} π_i μ_i + (μ_u - Σ_{i<k} π_i ν_i)
+/// ```
+///
+/// The first line is as they print it. In the second, the bracket estimates `π_k E_k[L(f,k)] ≥ 0`: the correction stands
+/// there. With a surrogate of ours in place of `φ` this is `csmpu-exact` with all costs 1, and for `k = 2` `ure-ovr`.
+#[doc(alias = "eq:risk-eulac")]
+pub(crate) fn eulac(priors: &Priors, correction: Correction, placement: Placement) -> Combination {
+    csmpu_exact(priors, correction, placement)
+}
+
 fn uncorrected(labeled: Vec<f64>) -> Combination {
     Combination {
         labeled,

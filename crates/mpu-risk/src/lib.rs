@@ -59,7 +59,8 @@
 //! only where the top observed score on class-`i` data is always `f_i`. `csmpu-exact-*` is unbiased for
 //! every surrogate and every [`CostMatrix`](mpu_loss::CostMatrix), and its corrected part estimates
 //! `π_k E_k[L_k] ≥ 0`, so that a negative value is certainly wrong. `mpu-ml` is a likelihood, with nothing to
-//! subtract or to correct. `csmpu-st` is what self-training minimises, for rows of the pool with soft
+//! subtract or to correct. `eulac-*` is the same idea as `csmpu-exact-*` from the literature on augmented classes, with
+//! the square loss. `csmpu-st` is what self-training minimises, for rows of the pool with soft
 //! targets ([`Groups::with_targets`]). `supervised` sees hidden labels and is a limit, not a competitor.
 //!
 //! # Without tensors
@@ -78,6 +79,7 @@ mod group_tensors;
 mod groups;
 mod likelihood;
 mod objective;
+mod squared;
 mod terms;
 
 /// The tensors of this interface, in the version that they are from.

@@ -16,6 +16,7 @@ use crate::correction::{Correction, Placement};
 /// | `ure-ovr` | `Σ π_i (μ_i - ν_i) + μ_u` with the one-versus-rest loss |
 /// | `area` | `μ_u + k/(k-1) Σ π_i μ_i`, the pool with the one-versus-rest loss |
 /// | `biased-super` | `Σ μ_i + μ_u` with the one-versus-rest loss: the pool taken as negative |
+/// | `eulac-{abs,nn,ure}` | `Σ π_i μ_i + g(μ_u - Σ π_i ν_i)` with the one-versus-rest square loss: learning with augmented classes |
 /// | `mpu-ml` | mean of `-log P(s\|x)`, `s` the group a row was drawn from: case-control likelihood |
 /// | `csmpu-st` | `Σ w π_i mean_i CE(e_i) + mean_u CE(v∘t)`, `t` soft targets of the pool, `w` the [share](crate::Estimator::LABELED_SHARE) learned from labelled rows, `v_i = 1-w`, `v_k = 1` |
 /// | `supervised` | cross-entropy on the true labels: an upper limit, never a competitor |
@@ -33,6 +34,8 @@ pub enum Objective {
     Area,
     /// The baseline that takes the whole pool as negative.
     BiasedSuper,
+    /// The unbiased risk for augmented classes (Zhang et al. 2020), with its square loss. Not in the paper.
+    Eulac(Correction),
     /// The case-control multinomial likelihood. Not in the paper.
     MpuMl,
     /// Cross-entropy on labelled rows and on soft targets of the pool, which somebody must bring
@@ -55,6 +58,9 @@ mpu_data::named!(Objective, "objective", {
     UreOvr => "ure-ovr",
     Area => "area",
     BiasedSuper => "biased-super",
+    Eulac(Correction::Abs) => "eulac-abs",
+    Eulac(Correction::Nn) => "eulac-nn",
+    Eulac(Correction::Ure) => "eulac-ure",
     MpuMl => "mpu-ml",
     SoftTargets => "csmpu-st",
     Supervised => "supervised",
@@ -64,7 +70,7 @@ impl Objective {
     /// The correction; [`Correction::Ure`] for objectives that have none.
     pub fn correction(self) -> Correction {
         match self {
-            Self::Csmpu(g) | Self::CsmpuExact(g) | Self::CsmpuRef(g) => g,
+            Self::Csmpu(g) | Self::CsmpuExact(g) | Self::CsmpuRef(g) | Self::Eulac(g) => g,
             _ => Correction::Ure,
         }
     }

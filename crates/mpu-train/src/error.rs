@@ -27,6 +27,10 @@ pub enum Error {
     #[error(transparent)]
     Model(#[from] mpu_models::Error),
 
+    /// Priors that cannot be estimated.
+    #[error(transparent)]
+    Prior(#[from] mpu_prior::Error),
+
     /// Bad sample, method or loss.
     #[error(transparent)]
     Risk(#[from] mpu_risk::Error),

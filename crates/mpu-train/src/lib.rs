@@ -69,7 +69,7 @@ pub use outcome::{EpochMetrics, Outcome};
 pub use precision::Precision;
 pub use predictor::Predictor;
 pub use problem::{Judged, Problem, Sample};
-pub use procedure::{Collapse, CostsEnter, Method, SelfTraining};
+pub use procedure::{Collapse, CostsEnter, Method, Pulse, SelfTraining};
 pub use select::Selection;
 pub use settings::{Batching, Keep, Schedule, TrainSettings};
 pub use trainer::{Run, RunError};

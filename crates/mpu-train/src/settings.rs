@@ -5,7 +5,7 @@ use mpu_models::{Init, OptimSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::procedure::SelfTraining;
+use crate::procedure::{Pulse, SelfTraining};
 
 /// How rows are put into batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -112,6 +112,9 @@ pub struct TrainSettings {
     /// The constants of self-training, for `csmpu-st` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_training: Option<SelfTraining>,
+    /// The constants of `pulse`, for that method only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pulse: Option<Pulse>,
 }
 
 impl Default for TrainSettings {
@@ -129,6 +132,7 @@ impl Default for TrainSettings {
             checkpoint_every: 10,
             keep: Keep::Last,
             self_training: None,
+            pulse: None,
         }
     }
 }
@@ -158,6 +162,9 @@ impl TrainSettings {
             return Err(bad_setting("train.lr", self.lr, allowed));
         }
         mpu_models::Optimizer::new(self.optimizer, 1)?;
+        if let Some(constants) = self.pulse {
+            constants.check(self.epochs)?;
+        }
         self.self_training
             .map_or(Ok(()), |constants| constants.check(self.epochs))
     }

@@ -13,8 +13,8 @@ use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, OptimSpec, ResNetSpec};
 use mpu_risk::Placement;
 use mpu_train::{
-    CostsEnter, DeviceChoice, EngineChoice, Keep, Method, Precision, Selection, SelfTraining,
-    TrainSettings,
+    CostsEnter, DeviceChoice, EngineChoice, Keep, Method, Precision, Pulse, Selection,
+    SelfTraining, TrainSettings,
 };
 use serde::{Deserialize, Serialize};
 
@@ -378,6 +378,9 @@ impl RunConfig {
                 hidden: vec![300; 4],
             },
         });
+        if self.method == Method::Pulse && self.data.validation_share == 0.0 {
+            self.data.validation_share = Pulse::HELD_OUT;
+        }
         self.check(self.data.validation_share)?;
         let few = self
             .labeled_per_class()

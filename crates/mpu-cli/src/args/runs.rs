@@ -225,6 +225,10 @@ pub(crate) enum Artefact {
     Losses,
     /// The macro-F1 table with its tests.
     MacroF1,
+    /// Methods of the literature that the paper does not have.
+    Rivals,
+    /// What a sweep of learning rates changes, in one row of each dataset.
+    Rates,
     /// Curves.
     Figure1,
     /// Scores against the prior.

@@ -60,10 +60,14 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
     let setting = Setting::of(args);
     let stored = Store::read_only(&args.out).records()?;
     let study = Study::of(args, &stored)?.figure(&stored)?;
-    let records: Vec<Record> = stored
-        .into_values()
-        .filter(|record| setting.owns(record))
-        .collect();
+    let (mut records, mut swept) = (Vec::new(), Vec::new());
+    for record in stored.into_values() {
+        if setting.owns(&record) {
+            records.push(record);
+        } else if record.key.swept && setting.swept().owns(&record) {
+            swept.push(record);
+        }
+    }
     let wanted = reproduction::artefacts(args);
     let mut further = Vec::new();
     for (artefact, slug, title) in FIGURES {
@@ -82,6 +86,7 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
     let context = Context {
         how_to_get: how.collect(),
         constant_sums: losses::measured()?,
+        swept,
         further,
     };
     std::fs::create_dir_all(&args.out)?;
@@ -161,6 +166,8 @@ fn slug(artefact: Artefact) -> &'static str {
         Artefact::Table3 => "table-3",
         Artefact::Losses => "loss-variants",
         Artefact::MacroF1 => "macro-f1",
+        Artefact::Rivals => "rivals",
+        Artefact::Rates => "rates",
         _ => "",
     }
 }

@@ -13,7 +13,10 @@ mod losses;
 mod macro_f1;
 mod missing;
 mod overview;
+pub mod rates;
+pub mod rivals;
 mod self_training;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +36,7 @@ pub use macro_f1::section as macro_f1_table;
 pub use missing::section as missing_cells;
 pub use overview::{baselines, section as overview};
 pub use self_training::section as self_training;
+pub use summary::section as summary;
 
 /// The title of every document made here.
 const TITLE: &str = "Results: cost-sensitive multi-class positive-unlabelled learning";
@@ -45,6 +49,8 @@ pub struct Context {
     /// For each row of [`crate::paper::loss_variants`] the largest deviation from the constant-sum
     /// condition and its 99th percentile, as measured here.
     pub constant_sums: Vec<(f64, f64)>,
+    /// Runs that chose their learning rate, where the others were given theirs.
+    pub swept: Vec<Record>,
     /// Sections to put after the tables, such as figures; slugs must differ from those of the tables.
     pub further: Vec<Section>,
 }
@@ -71,14 +77,16 @@ pub struct Document {
     pub text: String,
 }
 
-/// Every section in the order of the documents, the overview first.
+/// Every section in the order of the documents, the summary first.
 pub fn sections(records: &[Record], context: &Context) -> Result<Vec<Section>> {
     let rows = accuracy_rows(records)?;
-    let mut sections = vec![overview(&rows), baselines(&rows)];
+    let mut sections = vec![summary(records, &rows), overview(&rows), baselines(&rows)];
     sections.extend(self_training(&rows));
+    sections.extend(rivals::section(records, &rows));
     sections.extend([1, 2, 3].map(|table| accuracy_table(&rows, table)));
     sections.push(loss_table(records, context)?);
     sections.push(macro_f1_table(records, context)?);
+    sections.extend(rates::section(records, &context.swept));
     sections.extend(context.further.iter().cloned());
     sections.extend(missing_cells(&rows, context));
     Ok(sections)

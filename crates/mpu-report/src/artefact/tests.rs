@@ -315,6 +315,8 @@ fn documents_are_complete_and_written_in_their_format() {
         [
             "RESULTS.md",
             "results.html",
+            "summary.tex",
+            "summary.csv",
             "overview.tex",
             "overview.csv",
             "table-1.tex",
@@ -338,11 +340,12 @@ fn documents_are_complete_and_written_in_their_format() {
         assert!(!text.contains("NaN"), "{}", document.name);
     }
     let md = &documents[0].text;
-    assert!(md.starts_with("# Results: ") && md.contains("\n\n## Overview\n"));
+    assert!(md.starts_with("# Results: ") && md.contains("\n\n## In short\n"));
+    assert!(md.find("## In short") < md.find("## Overview"));
     assert!(md.find("## Overview") < md.find("## Table I:"));
     let html = &documents[1].text;
     assert!(html.contains("<strong>91.00 ± 1.58</strong>") && html.contains("<svg/>"));
-    let cells = &documents[14].text;
+    let cells = &documents[16].text;
     assert_eq!(cells.lines().count(), 1 + 924);
     assert!(cells.contains(
         "\n2,0.5,fashion-mnist,4,csmpu-abs,yes,5,100,1e-3,90.0000,1.5811,90.0000,no,90.5900,1.1400,-0.5900,\n"

@@ -3,11 +3,11 @@
 use candle_core::{DType, Device, Tensor, Var};
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
 use mpu_data::{ClassCount, MpuLabel, Priors};
-use mpu_loss::{Form, Loss, Surrogate};
+use mpu_loss::{CostMatrix, Form, Loss, Surrogate};
 use mpu_risk::{Correction, Estimator, Groups, Objective, Placement};
 use proptest::prelude::*;
 
-use crate::reference::{Lists, ell, reference_value, target};
+use crate::reference::{Lists, augmented_as_printed, ell, reference_value, target};
 
 /// A batch in which every group has at least one row.
 #[derive(Debug, Clone)]
@@ -175,6 +175,31 @@ proptest! {
         }
     }
 
+    /// With a surrogate of ours in place of the square, the printed augmented-class risk is `csmpu-exact-ure` with all
+    /// costs 1; it is `ure-ovr` for two classes and no other number of them. The square loss is none of these.
+    #[test]
+    fn the_augmented_class_risk_is_the_exact_one_with_unit_costs(batch in batches()) {
+        let (k, lists) = (batch.k, Lists::new(batch.k, &batch.rows, &batch.labels));
+        let ones = |y| (0..k).map(|j| f64::from(u8::from(y != j))).collect();
+        let costs = CostMatrix::new(&(0..k).map(ones).collect::<Vec<Vec<f64>>>()).unwrap();
+        let (scores, groups) = (batch.scores(), batch.groups());
+        let of = |estimator: Estimator| estimator.plain(&scores, &groups).unwrap().terms.corrected;
+        for surrogate in Surrogate::ALL {
+            for form in Form::ALL {
+                let loss = Loss::new(surrogate, 1.0, form).unwrap();
+                let printed = augmented_as_printed(&|z| ell(surrogate, form, z), &batch.priors, &lists);
+                let exact = batch.estimator(Objective::CsmpuExact(Correction::Ure), loss);
+                let exact = of(exact.with_costs(costs.clone()).unwrap());
+                prop_assert!((exact - printed).abs() < 1e-10, "{:?}", loss);
+                let ovr = of(batch.estimator(Objective::UreOvr, loss));
+                prop_assert!(k > 2 || (ovr - printed).abs() < 1e-10, "{:?}", loss);
+            }
+        }
+        let square = of(batch.estimator(Objective::Eulac(Correction::Ure), Loss::default()));
+        let ovr = of(batch.estimator(Objective::UreOvr, Loss::default()));
+        prop_assert!((square - ovr).abs() > 1e-9);
+    }
+
     #[test]
     fn the_order_of_rows_does_not_matter(batch in batches(), keys in prop::collection::vec(any::<u32>(), 14)) {
         let n = batch.rows.len();
@@ -231,6 +256,7 @@ fn uncorrected(objective: Objective) -> Objective {
         Objective::Csmpu(_) => Objective::Csmpu(Correction::Ure),
         Objective::CsmpuExact(_) => Objective::CsmpuExact(Correction::Ure),
         Objective::CsmpuRef(_) => Objective::CsmpuRef(Correction::Ure),
+        Objective::Eulac(_) => Objective::Eulac(Correction::Ure),
         other => other,
     }
 }

@@ -8,7 +8,7 @@ use mpu_risk::{
 };
 use proptest::prelude::*;
 
-use crate::reference::{ell, paper_loss};
+use crate::reference::{ell, paper_loss, square, unit_cost_loss};
 
 /// A finite distribution: score rows of some atoms, and how many of `N` equally likely pool members
 /// are of class `j` and at atom `a`. Taking each member once as the pool, and the members of each
@@ -125,6 +125,7 @@ fn plain_ell(loss: &Loss) -> impl Fn(f64) -> f64 + use<> {
 
 const EXACT: Objective = Objective::CsmpuExact(Correction::Ure);
 const PAPER: Objective = Objective::Csmpu(Correction::Ure);
+const AUGMENTED: Objective = Objective::Eulac(Correction::Ure);
 
 proptest! {
     #[test]
@@ -134,6 +135,16 @@ proptest! {
             let truth = world.true_risk(|f, y| paper_loss(&ell, f, y));
             let estimate = world.estimate(EXACT, loss);
             prop_assert!((estimate - truth).abs() < 1e-10, "{:?}: {} {}", loss, estimate, truth);
+        }
+    }
+
+    /// And its corrected part, the augmented class's, is never negative in the population.
+    #[test]
+    fn the_augmented_class_risk_is_unbiased(world in worlds(2..=8)) {
+        let truth = world.true_risk(|f, y| unit_cost_loss(&square, f, y));
+        for correction in Correction::ALL {
+            let estimate = world.estimate(Objective::Eulac(correction), Loss::default());
+            prop_assert!((estimate - truth).abs() < 1e-9, "{}: {} {}", correction, estimate, truth);
         }
     }
 
@@ -368,7 +379,7 @@ fn the_expectation_over_all_samples_is_the_true_risk() {
     ];
     let groups = Groups::new(classes, &labels).unwrap();
     for loss in all_losses() {
-        let mut expectations = [0.0; 3];
+        let mut expectations = [0.0; 4];
         let (mut total_probability, mut gap) = (0.0, 0.0);
         for code in 0..n_atoms.pow(5) {
             let atoms: Vec<usize> = (0..5u32).map(|i| code / n_atoms.pow(i) % n_atoms).collect();
@@ -385,9 +396,10 @@ fn the_expectation_over_all_samples_is_the_true_risk() {
                 .flat_map(|&atom| world.atoms[atom].clone())
                 .collect();
             total_probability += probability;
-            for (sum, objective) in expectations
-                .iter_mut()
-                .zip([EXACT, PAPER, Objective::UreOvr])
+            for (sum, objective) in
+                expectations
+                    .iter_mut()
+                    .zip([EXACT, PAPER, Objective::UreOvr, AUGMENTED])
             {
                 let estimator = Estimator::new(objective, loss, priors.clone());
                 *sum += probability * estimator.plain(&scores, &groups).unwrap().terms.corrected;
@@ -395,12 +407,14 @@ fn the_expectation_over_all_samples_is_the_true_risk() {
             gap += probability * unbiasedness_gap(&loss, &priors, &scores, &groups).unwrap();
         }
         assert!((total_probability - 1.0).abs() < 1e-12);
-        let [exact, paper, ure_ovr] = expectations;
+        let [exact, paper, ure_ovr, augmented] = expectations;
         let ell = plain_ell(&loss);
         let truth = world.true_risk(|f, y| paper_loss(&ell, f, y));
         assert!((exact - truth).abs() < 1e-12, "{loss:?}");
         let ovr = world.true_risk(|f, y| crate::reference::ovr_loss(&ell, f, y));
         assert!((ure_ovr - ovr).abs() < 1e-12, "{loss:?}");
+        let squared = world.true_risk(|f, y| unit_cost_loss(&square, f, y));
+        assert!((augmented - squared).abs() < 1e-12);
         if loss.facts().constant_sum {
             assert!((paper - truth - gap).abs() < 1e-12, "{loss:?}");
             assert!(gap > 1e-3, "the example has a gap to speak of");

@@ -186,10 +186,54 @@ pub(crate) fn reference_value(
             }
             total
         }
+        Objective::Eulac(_) => augmented(priors, lists, inner, outer),
         Objective::MpuMl => likelihood(priors, lists) / n as f64,
         Objective::SoftTargets => self_training(priors, lists),
         Objective::Supervised => unreachable!("it has no pool"),
     }
+}
+
+/// `φ(z) = (1-z)²/4`.
+pub(crate) fn square(z: f64) -> f64 {
+    (1.0 - z) * (1.0 - z) / 4.0
+}
+
+/// The square loss of class `class`, one versus rest, each with the weight 1.
+pub(crate) fn unit_cost_loss(ell: &dyn Fn(f64) -> f64, f: &[f64], class: usize) -> f64 {
+    let signed = |j: usize| if j == class { f[j] } else { -f[j] };
+    (0..f.len()).map(|j| ell(signed(j))).sum()
+}
+
+/// The augmented-class risk as its authors print it, where nothing is corrected; else the known classes' own loss and what
+/// is left of the pool for the augmented one.
+fn augmented(priors: &[f64], lists: &Lists, inner: Correction, outer: Correction) -> f64 {
+    let negative = priors.len() - 1;
+    if inner == Correction::Ure {
+        return g(outer, augmented_as_printed(&square, priors, lists));
+    }
+    let mut rest = average(&lists.pool, |f| unit_cost_loss(&square, f, negative));
+    let mut total = 0.0;
+    for i in 0..negative {
+        let mean = |class| average(&lists.labeled[i], |f| unit_cost_loss(&square, f, class));
+        total += priors[i] * mean(i);
+        rest -= priors[i] * mean(negative);
+    }
+    g(outer, total + g(inner, rest))
+}
+
+/// `θ E_kc[φ(f_y) - φ(-f_y) + φ(-f_ac) - φ(f_ac)] + E_te[φ(f_ac) + Σ φ(-f_i)]`, with `θ p_kc = Σ π_i p_i`.
+pub(crate) fn augmented_as_printed(phi: &dyn Fn(f64) -> f64, priors: &[f64], lists: &Lists) -> f64 {
+    let negative = priors.len() - 1;
+    let mut total = average(&lists.pool, |f| {
+        phi(f[negative]) + f[..negative].iter().map(|&s| phi(-s)).sum::<f64>()
+    });
+    for i in 0..negative {
+        total += priors[i]
+            * average(&lists.labeled[i], |f| {
+                phi(f[i]) - phi(-f[i]) + phi(-f[negative]) - phi(f[negative])
+            });
+    }
+    total
 }
 
 /// The negative logarithm of the probability of every row's group by Bayes' rule, from `p_i/p_u = q_i/π_i`.

@@ -2,6 +2,7 @@
 //!
 //! This file holds the list of methods; every procedure has a file of its own, with its settings.
 
+mod pulse;
 mod self_training;
 mod single;
 mod taught;
@@ -17,6 +18,7 @@ use crate::problem::Problem;
 use crate::settings::{Keep, TrainSettings};
 use crate::trainer::Run;
 
+pub use pulse::Pulse;
 pub use self_training::{Collapse, SelfTraining};
 
 /// A way of training: an objective as it is, or a procedure that goes through several.
@@ -36,6 +38,8 @@ pub enum Method {
     Single(Objective),
     /// [Self-training](SelfTraining) on targets of the pool that agree with its class priors. Not in the paper.
     CsmpuSt,
+    /// [Open-set label shift](Pulse): estimated priors, rejection, one discriminator. Not in the paper; a rival.
+    Pulse,
 }
 
 /// Where a user's costs of mistakes come in.
@@ -52,10 +56,10 @@ pub enum CostsEnter {
 
 impl Method {
     /// Every method.
-    pub const ALL: [Self; 15] = {
-        let mut all = [Self::CsmpuSt; Objective::ALL.len()];
+    pub const ALL: [Self; Objective::ALL.len() + 1] = {
+        let mut all = [Self::Pulse; Objective::ALL.len() + 1];
         let mut i = 0;
-        while i < all.len() {
+        while i < Objective::ALL.len() {
             all[i] = Self::ending_in(Objective::ALL[i]);
             i += 1;
         }
@@ -74,7 +78,7 @@ impl Method {
     pub fn objective(self) -> Objective {
         match self {
             Self::Single(objective) => objective,
-            Self::CsmpuSt => Objective::SoftTargets,
+            Self::CsmpuSt | Self::Pulse => Objective::SoftTargets,
         }
     }
 
@@ -83,6 +87,7 @@ impl Method {
         match self {
             Self::Single(objective) => objective.slug(),
             Self::CsmpuSt => "csmpu-st",
+            Self::Pulse => "pulse",
         }
     }
 
@@ -114,16 +119,30 @@ impl Method {
     /// Fills in the settings of the method's procedure where they are not given, and refuses those of
     /// another.
     pub fn complete(self, settings: &mut TrainSettings) -> Result<()> {
-        if self == Self::CsmpuSt {
-            settings.self_training.get_or_insert_default();
-        } else if settings.self_training.is_some() {
-            return Err(Error::SettingOfOther {
-                name: "train.self-training",
-                needed: Self::CsmpuSt,
-                found: self,
-            });
+        match self {
+            Self::CsmpuSt => drop(settings.self_training.get_or_insert_default()),
+            Self::Pulse => drop(settings.pulse.get_or_insert_default()),
+            Self::Single(_) => {}
         }
-        Ok(())
+        let of_others = [
+            (
+                "train.self-training",
+                settings.self_training.is_some(),
+                Self::CsmpuSt,
+            ),
+            ("train.pulse", settings.pulse.is_some(), Self::Pulse),
+        ];
+        match of_others
+            .into_iter()
+            .find(|(_, given, needed)| *given && *needed != self)
+        {
+            Some((name, _, needed)) => Err(Error::SettingOfOther {
+                name,
+                needed,
+                found: self,
+            }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -172,6 +191,7 @@ pub(crate) fn of<'a>(run: &'a Run, problem: &'a Problem) -> Result<Box<dyn Proce
                 Box::new(self_training::Stages::new(run, problem)?)
             }
         }
+        Method::Pulse => Box::new(pulse::Stages::new(run, problem)?),
     })
 }
 
@@ -192,7 +212,7 @@ fn no_best_epoch() -> Error {
     bad_setting(
         "train.keep",
         Keep::BestRisk,
-        "last where there are no validation rows, and for csmpu-st",
+        "last where there are no validation rows, and for csmpu-st and pulse",
     )
 }
 
@@ -212,14 +232,16 @@ mod tests {
 
     #[test]
     fn methods_are_the_objectives_each_in_its_place_with_its_name() {
-        assert_eq!(
-            Method::ALL.map(Method::slug),
-            Objective::ALL.map(Objective::slug)
-        );
-        assert_eq!(Method::ALL.map(Method::objective), Objective::ALL);
+        let (of_objectives, others) = Method::ALL.split_at(Objective::ALL.len());
+        for (method, objective) in of_objectives.iter().zip(Objective::ALL) {
+            assert_eq!(method.slug(), objective.slug());
+            assert_eq!(method.objective(), objective);
+            assert_eq!(Method::from(objective), *method);
+        }
+        assert_eq!(others, [Method::Pulse]);
+        assert_eq!(Method::Pulse.objective(), Objective::SoftTargets);
         for method in Method::ALL {
             assert_eq!(method.slug().parse::<Method>().unwrap(), method);
-            assert_eq!(Method::from(method.objective()), method);
             let json = serde_json::to_string(&method).unwrap();
             assert_eq!(serde_json::from_str::<Method>(&json).unwrap(), method);
         }
@@ -242,9 +264,9 @@ mod tests {
         assert_eq!(of(CostsEnter::Risk), exact);
         assert_eq!(
             of(CostsEnter::Decision),
-            ["mpu-ml", "csmpu-st", "supervised"]
+            ["mpu-ml", "csmpu-st", "supervised", "pulse"]
         );
-        assert_eq!(of(CostsEnter::Nowhere).len(), 9);
+        assert_eq!(of(CostsEnter::Nowhere).len(), 12);
     }
 
     #[test]
@@ -259,5 +281,11 @@ mod tests {
             "train.self-training goes with method csmpu-st, but the method is csmpu-abs"
         );
         abs.complete(&mut TrainSettings::default()).unwrap();
+        let mut settings = TrainSettings::default();
+        Method::Pulse.complete(&mut settings).unwrap();
+        assert_eq!(settings.pulse, Some(Pulse::default()));
+        let error = Method::CsmpuSt.complete(&mut settings).unwrap_err();
+        let told = "train.pulse goes with method pulse, but the method is csmpu-st";
+        assert_eq!(error.to_string(), told);
     }
 }

@@ -203,7 +203,7 @@ fn resumes(run: &Run) {
 
 #[test]
 fn a_stopped_or_killed_run_goes_on_to_the_same_bits() {
-    for method in ["csmpu-abs", "csmpu-st", "mpu-ml"] {
+    for method in ["csmpu-abs", "csmpu-st", "eulac-nn", "mpu-ml", "pulse"] {
         resumes(&run(mlp(), method.parse().unwrap(), EngineChoice::Candle));
     }
     let mut best = run(

@@ -128,6 +128,14 @@ def estimator(method):
         if stem == "csmpu-ref":
             labelled = sum(len(rows[i]) / n * mu[i] for i in range(k - 1))
             return labelled + len(pool) / n * g(negative(pool).mean() - (1 - pi_k))
+        if stem == "eulac":
+
+            def squared(f, y):
+                signs = torch.full((k,), -1.0).index_fill(0, torch.tensor([y]), 1.0)
+                return ((1 - signs * f) ** 2 / 4).sum(1).mean()
+
+            part = squared(pool, k - 1) - sum(p * squared(x, k - 1) for p, x in zip(pi, rows))
+            return sum(p * squared(x, i) for i, (p, x) in enumerate(zip(pi, rows))) + g(part)
         if method == "mpu-ml":
             odds = torch.tensor([len(rows[i]) / pi[i] for i in range(k - 1)])
 
@@ -159,7 +167,7 @@ def estimator(method):
 
 
 METHODS = [f"csmpu{kind}-{g}" for kind in ("", "-exact", "-ref") for g in ("abs", "nn", "ure")]
-METHODS += ["ure-ovr", "area", "biased-super", "mpu-ml", "csmpu-st", "supervised"]
+METHODS += ["ure-ovr", "area", "biased-super", "eulac-abs", "eulac-nn", "eulac-ure", "mpu-ml", "csmpu-st", "supervised"]
 LOSSES = {"sigmoid": sigmoid_loss} | {method: estimator(method) for method in METHODS}
 
 
