@@ -1,6 +1,7 @@
-//! Training as a user of the crate sees it: both engines, self-training, early stopping.
+//! Training as a user of the crate sees it: both engines, self-training, open-set label shift, early stopping.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod engines;
+mod pulse;
 mod self_training;

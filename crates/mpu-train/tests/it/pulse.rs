@@ -1,14 +1,12 @@
 //! Open-set label shift as a user of the crate sees it.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
 use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
 use mpu_loss::Loss;
 use mpu_models::{MlpSpec, ModelSpec, Threads};
 use mpu_train::{
-    Control, DeviceChoice, Event, Judged, Keep, Method, Observer, Outcome, Problem, Run, Sample,
-    State, TrainSettings, Unobserved,
+    Control, DeviceChoice, Event, Judged, Keep, Method, Observer, Outcome, Precision, Problem, Run,
+    Sample, State, TrainSettings, Unobserved,
 };
 
 /// A spread in [-1, 1] that looks random and is not.
@@ -87,6 +85,7 @@ fn run(epochs: usize) -> Run {
         seed: Seed(5),
         device: DeviceChoice::Cpu,
         engine: None,
+        precision: Precision::F32,
         module: None,
         threads: Threads::ONE,
     }
