@@ -77,6 +77,13 @@ impl<'a> Sums<'a> {
         }
     }
 
+    /// Takes over what is left.
+    fn finish(&mut self) {
+        if !self.panels.is_multiple_of(SUMMED) {
+            self.take_over();
+        }
+    }
+
     /// Takes the sums over, in a fixed order.
     fn take_over(&mut self) {
         let lanes = self.lanes.chunks_exact_mut(self.width);
@@ -112,7 +119,7 @@ pub(crate) fn bias_relu_sum(isa: Isa, z: &mut Place<'_>, n: usize, units: &mut [
             sums.add(|sum| rows::sum(isa, z, sum));
         }
     }
-    sums.take_over();
+    sums.finish();
 }
 
 /// The second sum `Σ (z − mean)²` over `n` rows.
@@ -133,7 +140,7 @@ pub(crate) fn squared_deviation(isa: Isa, z: &mut Place<'_>, n: usize, units: &m
             sums.add(|sum| rows::sum(isa, &part[..size], sum));
         }
     }
-    sums.take_over();
+    sums.finish();
 }
 
 /// `out ← scale · z + shift`.
@@ -177,8 +184,8 @@ pub(crate) fn norm_sums<'a>(
             second.add(|product| rows::norm_sums(isa, dy, z, &mean[..size], sum, product));
         });
     }
-    sums.take_over();
-    second.take_over();
+    sums.finish();
+    second.finish();
     for (unit, product) in units.iter_mut().zip(products) {
         unit.sums[1] = product.sums[1];
     }
@@ -209,7 +216,7 @@ pub(crate) fn norm_relu_backward<'a>(
     for (dy, z) in dy.panels_mut().zip(z) {
         sums.add(|sum| rows::norm_relu_backward(isa, dy, z, k, sum));
     }
-    sums.take_over();
+    sums.finish();
 }
 
 /// `out[j, i] ← x[i, j]` for `rows × columns` numbers; rows of either lie so far apart.
