@@ -17,6 +17,9 @@ use crate::threads::Threads;
 /// Products of fewer multiplications are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 20;
 
+/// Multiplications that take as long as moving a number, about.
+const MOVED: usize = 32;
+
 /// One linear layer and where its parameters lie.
 #[derive(Debug, Clone, Copy)]
 struct LinearPlace {
@@ -211,7 +214,7 @@ impl MlpWorkspace {
             columns: panel * width..inputs.min((panel + 1) * width),
             out,
         });
-        let crew = Crew::new(isa, self.threads, n * inputs);
+        let crew = Crew::new(isa, self.threads, MOVED * n * inputs);
         crew.work(inputs, n, packs.chain(copies));
 
         let mut input: &[f32] = &self.input;
