@@ -26,7 +26,7 @@ use crate::trainer::Run;
 ///
 /// The authors train `k-1` discriminators, a discriminator of new rows and a classifier of the source. Here they are one network:
 /// its probability of the negative class is the last discriminator, and its probabilities of observed classes given that it is none are
-/// the classifier, whose rows are weighted by the estimated shares ([`known_log_odds`]). It does not read the priors that a
+/// the classifier, whose rows are weighted by the estimated shares (`known_log_odds`). It does not read the priors that a
 /// run is given.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
