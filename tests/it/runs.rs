@@ -53,6 +53,8 @@ fn a_sweep_is_planned_made_once_and_tabulated() {
     assert_eq!(n_records(&folder), 0);
     assert_eq!(table(&folder, "store"), text);
     assert_eq!(run(&folder, "store")["trained"], 0);
+    folder.refuses("pack --out stroe", &["no store in stroe", "hint:"]);
+    assert!(!folder.path("stroe").exists());
 }
 
 #[test]

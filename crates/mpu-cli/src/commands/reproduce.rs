@@ -194,6 +194,11 @@ fn absent(runs: &[Planned], locations: &Locations, fetch: bool) -> BTreeMap<&'st
 
 /// Packs the records of a store into one file a dataset, without what no figure needs.
 pub(crate) fn pack(args: &Pack) -> anyhow::Result<Answer> {
+    anyhow::ensure!(
+        args.out.is_dir(),
+        "there is no store in {}\nhint: name the folder that `mpu-cli run` or `mpu-cli reproduce` wrote to",
+        args.out.display()
+    );
     let store = Store::open(&args.out)?;
     let bundles = store.pack(|mut record| {
         if !needed_by_a_figure(&record) {

@@ -97,6 +97,7 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
         gaps: &[],
         mixed: &[],
         separated: Vec::new(),
+        padded: Vec::new(),
         rounded: Vec::new(),
         nested: nested(&images),
         empty_folders: empty,

@@ -245,6 +245,7 @@ impl<'a> Reading<'a> {
             gaps: &gaps,
             mixed: &mixed,
             separated: separated(&columns, &self.layout.features, self.options),
+            padded: padded(&columns, &self.layout.features),
             rounded: exact.rounded,
             nested: Vec::new(),
             empty_folders: Vec::new(),
@@ -467,5 +468,16 @@ fn separated(
             let (_, example) = column.first_text.as_ref()?;
             Some((name.clone(), example.clone(), separated_remedy(look)))
         })
+        .collect()
+}
+
+/// Columns taken as numbers in which one begins with zeros, and that number.
+fn padded(columns: &[ColumnScan], names: &[String]) -> Vec<(String, String)> {
+    let numeric = columns
+        .iter()
+        .zip(names)
+        .filter(|(column, _)| column.texts == 0);
+    numeric
+        .filter_map(|(column, name)| Some((name.clone(), column.first_padded.clone()?)))
         .collect()
 }

@@ -34,6 +34,8 @@ pub(super) struct ColumnScan {
     pub(super) first_text: Option<(Place, String)>,
     pub(super) first_missing: Option<Place>,
     pub(super) first_infinite: Option<(Place, String)>,
+    /// The first number that begins with zeros that say nothing, such as `007`.
+    pub(super) first_padded: Option<String>,
     pub(super) categories: Categories,
     /// What its texts look like.
     pub(super) looks: Looks,
@@ -103,6 +105,7 @@ pub(super) fn merge(whole: &mut [ColumnScan], part: Vec<ColumnScan>, max_categor
         column.first_text = column.first_text.take().or(more.first_text);
         column.first_missing = column.first_missing.take().or(more.first_missing);
         column.first_infinite = column.first_infinite.take().or(more.first_infinite);
+        column.first_padded = column.first_padded.take().or(more.first_padded);
         column.looks.merge(more.looks);
         for (text, n) in more.categories.counts {
             column.categories.see(&text, n, max_categories);
@@ -148,6 +151,12 @@ fn scan_block(block: &Block, plan: &ScanPlan<'_>) -> Result<TableScan> {
 
 #[inline]
 fn scan_value(column: &mut ColumnScan, cell: Cell<'_>, block: &Block, at: At, plan: &ScanPlan<'_>) {
+    if let Cell::Text(text @ [b'0', b'0'..=b'9', ..]) = cell
+        && column.first_padded.is_none()
+        && is_plain_number(text)
+    {
+        column.first_padded = Some(cell.text().into_owned());
+    }
     if let Cell::Text(text) = cell
         && is_plain_number(text)
         && plan.markers.are_plain()

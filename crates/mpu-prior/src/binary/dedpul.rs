@@ -14,7 +14,7 @@ use crate::margins::{Counts, Group, Margins};
 ///
 /// The author gives class and pool different kernel widths. Here both have the class's, because a mixture
 /// smoothed by one kernel is the same mixture of the smoothed parts: the ratio stays below `1/π`. In pools of more than
-/// 1000 rows the ratio is taken at 1000 quantiles. The author's rolling median spans a tenth of the pool, which
+/// 1000 rows the ratio is taken at 1000 quantiles, and at `1000 √(10/k)` with more than ten classes. The author's rolling median spans a tenth of the pool, which
 /// wipes out classes with smaller priors; here it spans a tenth of the rows with high margins. The author's last two
 /// steps (monotone trends, sorting) are left out: sorting does not change a mean, and trends repeat what the running
 /// maximum does.
@@ -39,8 +39,8 @@ impl Default for Dedpul {
     }
 }
 
-/// The most places at which the ratio is evaluated.
-const MOST_PLACES: usize = 1000;
+/// The most places at which the ratio is evaluated, with up to ten classes.
+const MOST_PLACES: f64 = 1000.0;
 /// Cells of the grid for each kernel width, and the most widths in the range of the class's margins.
 const CELLS_PER_WIDTH: f64 = 4.0;
 const MOST_WIDTHS: f64 = 512.0;
@@ -51,6 +51,11 @@ const FIRST_NEIGHBORS: usize = 5;
 /// When the fixed point is reached, and the steps of the grid in which a kink is looked for.
 const TOLERANCE: f64 = 1e-5;
 const STEPS: usize = 1000;
+
+/// The most places with so many classes: 80 take no more than six times as long as ten.
+fn most_places(n_classes: usize) -> usize {
+    (MOST_PLACES * (10.0 / n_classes as f64).min(1.0).sqrt()) as usize
+}
 
 impl Dedpul {
     /// The width of the kernels: Silverman's `0.9 min(sd, IQR/1.34) n^(-1/5)` times the setting, and not so narrow
@@ -108,6 +113,7 @@ struct Ratio {
     start: f64,
     cell: f64,
     n_cells: usize,
+    most_places: usize,
     /// Weights of the kernel, from the middle outwards.
     kernel: Vec<f64>,
 }
@@ -137,6 +143,7 @@ impl Ratio {
             start: low - REACH * width,
             cell,
             n_cells: (span / cell).ceil() as usize + 2,
+            most_places: most_places(margins.n_observed()),
             kernel: (0..=taps).map(weight).collect(),
         }
     }
@@ -228,7 +235,7 @@ impl Ratio {
     /// Margins of the pool at places of equal weight: every row, or quantiles if there are many.
     fn places(&self, counts: &[u16]) -> Vec<f64> {
         let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-        let n = (total as usize).min(MOST_PLACES);
+        let n = (total as usize).min(self.most_places);
         let mut places = Vec::with_capacity(n);
         let mut seen = 0.0;
         for (&z, &row) in self.pool.iter().zip(&self.pool_rows) {
@@ -495,6 +502,22 @@ mod tests {
         assert!((kink(&MeanPosterior::new(&low), 0.05) - 0.333).abs() < 1e-9);
         assert!((prior(low, 0.05) - 0.333).abs() < 1e-9);
         assert_eq!(prior(vec![0.0; 10], 0.05), 0.0);
+    }
+
+    #[test]
+    fn many_classes_have_fewer_places_and_much_the_same_priors() {
+        assert_eq!([1, 10, 40, 1000].map(most_places), [1000, 1000, 500, 100]);
+        let margins = gaussian(&[8.0, 0.0], &[0.3], 300, 4000, Seed(1));
+        let of = |most_places: usize| {
+            let ratio = Ratio::new(&Dedpul::default(), &margins, 0);
+            let few = Ratio {
+                most_places,
+                ..ratio
+            };
+            few.point(&Counts::once(&margins))
+        };
+        let (few, many) = (of(most_places(80)), of(most_places(1)));
+        assert!((few - many).abs() < 0.01, "{few} {many}");
     }
 
     #[test]

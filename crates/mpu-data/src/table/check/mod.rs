@@ -174,6 +174,8 @@ pub(super) struct CheckInput<'c> {
     pub(super) mixed: &'c [String],
     /// Columns of numbers with separators that were taken as categories: name, example, what to do.
     pub(super) separated: Vec<(String, String, &'static str)>,
+    /// Columns taken as numbers in which one begins with zeros, and that number.
+    pub(super) padded: Vec<(String, String)>,
     /// Columns in which different values became one.
     pub(super) rounded: Vec<String>,
     /// Folders within folders of images, with their images.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::super::labels::{LabelNote, sounds_negative};
 use super::super::near::{list, shorten};
@@ -38,7 +39,7 @@ pub enum Warning {
         /// The columns.
         columns: Vec<String>,
     },
-    /// Classes whose names differ only in capitals and blanks.
+    /// Classes whose names differ only in capitals, blanks, or how a letter is encoded.
     AlikeClasses {
         /// The classes.
         classes: Vec<String>,
@@ -70,6 +71,13 @@ pub enum Warning {
         example: String,
         /// What to do.
         remedy: String,
+    },
+    /// A column of numbers that may be codes: one begins with zeros, which are lost.
+    Padded {
+        /// The column.
+        column: String,
+        /// The number.
+        example: String,
     },
     /// Columns in which different values become one, because features have 32 bits.
     Rounded {
@@ -195,6 +203,12 @@ impl std::fmt::Display for Warning {
                 shorten(column),
                 shorten(example)
             ),
+            Self::Padded { column, example } => write!(
+                f,
+                "column `{0}` is taken as numbers, though `{1}` begins with a zero; if these are codes, say --categorical {0}",
+                shorten(column),
+                shorten(example)
+            ),
             Self::Rounded { columns } => write!(
                 f,
                 "different values become one in numbers of 32 bits: {}; subtract a constant from them, or exclude them",
@@ -263,14 +277,15 @@ fn counted(folders: &[(String, u64)]) -> String {
     list(&named.collect::<Vec<String>>())
 }
 
-/// A name without what is easily overlooked: capitals, blanks of every kind, marks of no width.
+/// A name without what is easily overlooked: capitals, blanks of every kind, marks of no width, and whether an accent is part
+/// of its letter or follows it.
 fn plain(name: &str) -> String {
     let unseen = |c: char| {
         c.is_whitespace()
             || c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{feff}' | '\u{ad}')
     };
-    name.chars()
+    name.nfkd()
         .filter(|c| !unseen(*c))
         .flat_map(char::to_lowercase)
         .collect()
@@ -352,6 +367,12 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
             column: column.clone(),
             example: example.clone(),
             remedy: (*remedy).to_owned(),
+        });
+    }
+    for (column, example) in &input.padded {
+        warnings.push(Warning::Padded {
+            column: column.clone(),
+            example: example.clone(),
         });
     }
     if !input.rounded.is_empty() {

@@ -57,9 +57,41 @@ fn classes_that_look_alike_are_said() {
     let said = said(&table);
     assert!(said.contains("`X`, `x`"), "{said}");
     assert!(said.contains("`y\\u{a0}`"), "{said}");
+    let accents = rows(|i| i.to_string()) + "s1,5,caf\u{e9}\ns2,6,cafe\u{301}\n";
+    let table = read_table(csv(&accents), &with_id()).unwrap();
+    assert!(
+        self::said(&table).contains("look alike"),
+        "{}",
+        self::said(&table)
+    );
     let plain = read_table(csv(&rows(|i| i.to_string())), &with_id()).unwrap();
     let looks_alike = |w: &Warning| matches!(w, Warning::AlikeClasses { .. });
     assert!(!plain.check.warnings.iter().any(looks_alike));
+}
+
+#[test]
+fn numbers_that_may_be_codes_are_said() {
+    let said_of = |cell: fn(usize) -> String| {
+        let table = read_table(csv(&rows(cell)), &with_id()).unwrap();
+        said(&table)
+    };
+    let codes = said_of(|i| format!("{:03}", i * 37 % 400));
+    assert!(codes.contains("`000` begins with a zero"), "{codes}");
+    assert!(codes.contains("--categorical a"), "{codes}");
+    for plain in [
+        said_of(|i| format!("0.{i}")),
+        said_of(|i| (10 * i).to_string()),
+    ] {
+        assert!(!plain.contains("begins with a zero"), "{plain}");
+    }
+    let options = TableOptions {
+        categorical: vec!["a".to_owned()],
+        ..with_id()
+    };
+    let kept = read_table(csv(&rows(|i| format!("{:03}", i % 3))), &options).unwrap();
+    assert!(!said(&kept).contains("begins with a zero"));
+    let names = kept.schema.feature_names();
+    assert!(names.iter().any(|name| name.contains("002")), "{names:?}");
 }
 
 #[test]
