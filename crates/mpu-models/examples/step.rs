@@ -103,7 +103,8 @@ fn ours(task: &Task, threads: Threads) -> Result<Step<'_>, Error> {
     let optimizer = Optimizer::new(OptimSpec::ADAM, params.trainable().len())?;
     let mut optimizer = optimizer.on(threads);
     Ok(Box::new(move || {
-        workspace.batch_mut(task.n)?.copy_from_slice(&task.rows);
+        let inputs = task.spec.inputs();
+        workspace.gather(task.n, |row| &task.rows[row * inputs..][..inputs])?;
         let logits = workspace.forward(&mut params, Mode::Train)?;
         let scores: Vec<f64> = logits.iter().map(|&score| f64::from(score)).collect();
         let risk = task.estimator.plain(&scores, &task.groups)?;

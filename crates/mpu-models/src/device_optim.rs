@@ -170,8 +170,7 @@ impl Blocks {
                 self.first = (&self.first + change)?;
                 let new = gradient.sqr()?.affine(f64::from(k.share2), 0.0)?;
                 self.second = (self.second.affine(f64::from(k.beta2), 0.0)? + new)?;
-                let root = self.second.sqrt()?;
-                let root = root.affine(1.0 / f64::from(k.root), f64::from(k.eps))?;
+                let root = self.second.sqrt()?.affine(1.0, f64::from(k.eps))?;
                 let step = (self.first.affine(f64::from(k.step), 0.0)? / root)?;
                 if k.keep != 1.0 {
                     self.values = self.values.affine(f64::from(k.keep), 0.0)?;

@@ -194,14 +194,15 @@ pub(crate) fn adam_step(
     lr: f64,
 ) -> AdamStep {
     let t = step as f64;
+    // Of m̂ / (√v̂ + ε) both sides are multiplied by the root, which saves a division for every value.
+    let root = (1.0 - libm::pow(beta2, t)).sqrt();
     AdamStep {
         keep: (1.0 - lr * decay) as f32,
         share1: (1.0 - beta1) as f32,
         beta2: beta2 as f32,
         share2: (1.0 - beta2) as f32,
-        step: (lr / (1.0 - libm::pow(beta1, t))) as f32,
-        root: (1.0 - libm::pow(beta2, t)).sqrt() as f32,
-        eps: eps as f32,
+        step: (lr * root / (1.0 - libm::pow(beta1, t))) as f32,
+        eps: (eps * root) as f32,
     }
 }
 

@@ -5,6 +5,8 @@
 //! statistics and normalises while it is still in the cache, and what comes out is what the next product reads. The threads meet once for each layer and
 //! direction.
 
+use std::ops::Range;
+
 use super::moments::{NormPlace, Statistics};
 use crate::kernels::isa::Isa;
 use crate::kernels::panels::{self, BLOCK, Unit, transpose};
@@ -30,11 +32,11 @@ struct LinearPlace {
 }
 
 impl LinearPlace {
-    fn weight_range(self) -> std::ops::Range<usize> {
+    fn weight_range(self) -> Range<usize> {
         self.weight..self.weight + self.inputs * self.outputs
     }
 
-    fn bias_range(self) -> std::ops::Range<usize> {
+    fn bias_range(self) -> Range<usize> {
         let first = self.weight_range().end;
         first..first + self.outputs
     }
@@ -95,6 +97,9 @@ impl LinearPlace {
     }
 }
 
+/// Copies some columns of a row of the batch.
+type CopyRow<'a> = &'a (dyn Fn(usize, Range<usize>, &mut [f32]) + Sync);
+
 /// What there is to do between two meetings of the threads; the tasks do not need one another.
 enum Task<'a> {
     /// A block of a hidden layer in training.
@@ -128,12 +133,18 @@ enum Task<'a> {
         first: usize,
         out: &'a mut [f32],
     },
-    /// A panel of rows of the input.
+    /// A panel of rows of the input, from the rows.
     Pack { rows: &'a [f32], out: &'a mut [f32] },
+    /// The same, number `panel`, from all panels of columns.
+    PackLines {
+        lines: &'a [f32],
+        panel: usize,
+        out: &'a mut [f32],
+    },
     /// A panel of columns of the input.
-    Copy {
-        rows: &'a [f32],
-        columns: std::ops::Range<usize>,
+    Gather {
+        copy: CopyRow<'a>,
+        columns: Range<usize>,
         out: &'a mut [f32],
     },
 }
@@ -187,35 +198,66 @@ impl MlpWorkspace {
         }
     }
 
-    /// Scores of `n` rows `x`, remembering what [`MlpWorkspace::backward`] needs in training.
+    /// Numbers of a row.
+    fn inputs(&self) -> usize {
+        let first = self.hidden.first().map(|first| first.linear);
+        first.unwrap_or(self.head).inputs
+    }
+
+    /// Takes `n` rows from where they are, in panels of columns.
+    pub(super) fn gather<'r>(&mut self, n: usize, rows: impl Fn(usize) -> &'r [f32] + Sync) {
+        let (inputs, width) = (self.inputs(), self.isa.panel());
+        let outs = self
+            .turned_input
+            .chunks_mut(n.next_multiple_of(width) * width);
+        let copy = |row: usize, columns: Range<usize>, place: &mut [f32]| {
+            place.copy_from_slice(&rows(row)[columns]);
+        };
+        let firsts = (0..inputs).step_by(width);
+        let tasks = outs.zip(firsts).map(|(out, first)| Task::Gather {
+            copy: &copy,
+            columns: first..inputs.min(first + width),
+            out,
+        });
+        Crew::new(self.isa, self.threads, MOVED * n * inputs).work(inputs, n, tasks);
+    }
+
+    /// The batch in panels of rows: of these rows, or of those that were gathered.
+    fn pack(&mut self, n: usize, x: Option<&[f32]>) {
+        let (inputs, width) = (self.inputs(), self.isa.panel());
+        let (lines, outs) = (&self.turned_input, self.input.chunks_mut(width * inputs));
+        let crew = Crew::new(self.isa, self.threads, MOVED * n * inputs);
+        if let Some(x) = x {
+            let packs = x.chunks(width * inputs).zip(outs);
+            let packs = packs.map(|(rows, out)| Task::Pack { rows, out });
+            return crew.work(inputs, n, packs);
+        }
+        let outs = outs.take(n.div_ceil(width)).enumerate();
+        let packs = outs.map(|(panel, out)| Task::PackLines { lines, panel, out });
+        crew.work(inputs, n, packs);
+    }
+
+    /// Scores of some rows, or of those that were gathered, remembering what [`MlpWorkspace::backward`] needs in training.
     pub(super) fn forward(
         &mut self,
         trainable: &[f32],
         mut statistics: Statistics<'_>,
-        x: &[f32],
+        x: Option<&[f32]>,
         logits: &mut [f32],
     ) {
         let n = logits.len() / self.head.outputs;
         let (isa, width) = (self.isa, self.isa.panel());
         let n_panels = n.div_ceil(width);
         let training = matches!(statistics, Statistics::Batch(_));
-        let inputs = self
-            .hidden
-            .first()
-            .map_or(self.head, |first| first.linear)
-            .inputs;
-        let packs = x.chunks(width * inputs);
-        let packs = packs.zip(self.input.chunks_mut(width * inputs));
-        let packs = packs.map(|(rows, out)| Task::Pack { rows, out });
-        let copies = self.turned_input.chunks_mut(n_panels * width * width);
-        let copies = copies.take(if training { inputs.div_ceil(width) } else { 0 });
-        let copies = copies.enumerate().map(|(panel, out)| Task::Copy {
-            rows: x,
-            columns: panel * width..inputs.min((panel + 1) * width),
-            out,
-        });
-        let crew = Crew::new(isa, self.threads, MOVED * n * inputs);
-        crew.work(inputs, n, packs.chain(copies));
+        let inputs = self.inputs();
+        match x {
+            // The pass back needs panels of columns, too.
+            Some(x) if training => {
+                self.gather(n, |row| &x[row * inputs..][..inputs]);
+                self.pack(n, None);
+            }
+            _ => self.pack(n, x),
+        }
 
         let mut input: &[f32] = &self.input;
         let mut before: Option<(&[f32], &mut [f32], usize)> = None;
@@ -537,15 +579,20 @@ impl Crew {
                 }
                 transpose(isa, rows, inputs, count, inputs, out, width);
             }
-            Task::Copy { rows, columns, out } => {
-                let (count, used) = (rows.len() / inputs, columns.len());
+            Task::PackLines { lines, panel, out } => {
+                let pitch = n.next_multiple_of(width) * width;
+                let blocks = lines.chunks(pitch).zip(out.chunks_mut(width * width));
+                for (lines, out) in blocks {
+                    let (lines, columns) = (&lines[panel * width * width..], out.len() / width);
+                    transpose(isa, lines, width, width, columns, out, width);
+                }
+            }
+            Task::Gather { copy, columns, out } => {
                 let mut lines = out.chunks_exact_mut(width);
-                for (row, line) in rows.chunks_exact(inputs).zip(lines.by_ref().take(count)) {
-                    line[..used].copy_from_slice(&row[columns.clone()]);
+                for (row, line) in lines.by_ref().take(n).enumerate() {
+                    copy(row, columns.clone(), &mut line[..columns.len()]);
                 }
-                for line in lines {
-                    line.fill(0.0);
-                }
+                lines.for_each(|line| line.fill(0.0));
             }
         }
     }

@@ -23,7 +23,7 @@ use crate::threads::Threads;
 
 /// The buffers of one network's training steps.
 ///
-/// A step is: fill [`Workspace::batch_mut`], [`Workspace::forward`] with [`Mode::Train`], loss and
+/// A step is: fill [`Workspace::batch_mut`] or [`Workspace::gather`] rows, [`Workspace::forward`] with [`Mode::Train`], loss and
 /// its gradient by the caller, [`Workspace::backward`]. On one processor and build the outcome is
 /// the same to the bit whatever the number of threads.
 ///
@@ -52,6 +52,8 @@ pub struct Workspace {
     n_rows: usize,
     /// Whether the buffers hold a training-mode forward pass of the batch at hand.
     ready: bool,
+    /// Whether the network's own buffers have the batch at hand, not `batch`.
+    gathered: bool,
     batch: Vec<f32>,
     logits: Vec<f32>,
     gradient: Vec<f32>,
@@ -88,6 +90,7 @@ impl Workspace {
             max_rows,
             n_rows: 0,
             ready: false,
+            gathered: false,
             batch: vec![0.0; max_rows * spec.inputs()],
             logits: vec![0.0; max_rows * spec.outputs()],
             gradient: vec![0.0; n_trainable],
@@ -115,8 +118,34 @@ impl Workspace {
             });
         }
         self.n_rows = n_rows;
-        self.ready = false;
+        (self.ready, self.gathered) = (false, false);
         Ok(&mut self.batch[..n_rows * self.spec.inputs()])
+    }
+
+    /// Takes the next batch from where its rows are, without a copy in between: `row` tells the place of each of
+    /// `n_rows`, in the order of [`Workspace::batch_mut`].
+    pub fn gather<'a>(
+        &mut self,
+        n_rows: usize,
+        row: impl Fn(usize) -> &'a [f32] + Sync,
+    ) -> Result<()> {
+        let inputs = self.spec.inputs();
+        for index in 0..n_rows {
+            check_length("a row", row(index).len(), inputs)?;
+        }
+        self.batch_mut(n_rows)?;
+        match &mut self.body {
+            Body::Mlp(body) => {
+                body.gather(n_rows, row);
+                self.gathered = true;
+            }
+            Body::ResNet(_) => {
+                for (index, place) in self.batch.chunks_exact_mut(inputs).take(n_rows).enumerate() {
+                    place.copy_from_slice(row(index));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The scores of the batch, `n_rows × outputs`, row by row.
@@ -139,7 +168,10 @@ impl Workspace {
         let x = &self.batch[..self.n_rows * self.spec.inputs()];
         let logits = &mut self.logits[..self.n_rows * self.spec.outputs()];
         match &mut self.body {
-            Body::Mlp(body) => body.forward(trainable, statistics, x, logits),
+            Body::Mlp(body) => {
+                let x = (!self.gathered).then_some(x);
+                body.forward(trainable, statistics, x, logits);
+            }
             Body::ResNet(body) => body.forward(trainable, statistics, x, logits),
         }
         Ok(logits)
@@ -191,7 +223,7 @@ impl Workspace {
         {
             let statistics = Statistics::Running(params.buffers());
             match &mut self.body {
-                Body::Mlp(body) => body.forward(trainable, statistics, x, logits),
+                Body::Mlp(body) => body.forward(trainable, statistics, Some(x), logits),
                 Body::ResNet(body) => body.forward(trainable, statistics, x, logits),
             }
         }

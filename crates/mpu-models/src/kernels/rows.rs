@@ -63,10 +63,9 @@ pub(crate) struct AdamStep {
     /// `β₂` and `1 − β₂`.
     pub(crate) beta2: f32,
     pub(crate) share2: f32,
-    /// `lr / (1 − β₁ᵗ)`.
+    /// `lr √(1 − β₂ᵗ) / (1 − β₁ᵗ)`.
     pub(crate) step: f32,
-    /// `√(1 − β₂ᵗ)`.
-    pub(crate) root: f32,
+    /// `ε √(1 − β₂ᵗ)`.
     pub(crate) eps: f32,
 }
 
@@ -237,8 +236,7 @@ per_isa! {
             let second = v[i] * k.beta2 + g[i] * g[i] * k.share2;
             m[i] = first;
             v[i] = second;
-            let root = second.sqrt() / k.root + k.eps;
-            p[i] = p[i] * k.keep - k.step * first / root;
+            p[i] = p[i] * k.keep - k.step * first / (second.sqrt() + k.eps);
         }
     }
 
@@ -336,7 +334,6 @@ pub(crate) mod tests {
             beta2: 0.999,
             share2: 0.001,
             step: 0.01,
-            root: 0.1,
             eps: 1e-8,
         };
         adam(isa, &mut p, &y, &mut m, &mut v, share);

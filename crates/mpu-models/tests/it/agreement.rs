@@ -217,6 +217,42 @@ fn a_used_workspace_is_as_good_as_a_new_one() {
 }
 
 #[test]
+fn gathered_rows_are_as_good_as_copied_ones() {
+    for (spec, n) in [
+        (mlp(70, &[20], 3), 37),
+        (mlp(6, &[], 2), 5),
+        (resnet(1, 6, 6, 8, 2), 4),
+    ] {
+        let rng = &mut ChaCha8Rng::seed_from_u64(8);
+        let params = params_of(&spec, rng);
+        let (inputs, dlogits) = (spec.inputs(), draws(rng, n * spec.outputs()));
+        let rows = draws(rng, n * inputs);
+        // The last row first.
+        let row = |index: usize| &rows[(n - 1 - index) * inputs..][..inputs];
+        for (mode, threads) in [(Mode::Train, 1), (Mode::Train, 2), (Mode::Eval, 1)] {
+            let mut workspace = Workspace::new(&spec, n + 40, Threads::new(threads)).unwrap();
+            let mut outcome = |gathered: bool| {
+                if gathered {
+                    workspace.gather(n, row).unwrap();
+                } else {
+                    let batch = (0..n).flat_map(row).copied().collect::<Vec<_>>();
+                    workspace.batch_mut(n).unwrap().copy_from_slice(&batch);
+                }
+                let scores = workspace
+                    .forward(&mut params.clone(), mode)
+                    .unwrap()
+                    .to_vec();
+                let gradient = workspace.backward(&params, &dlogits).map(<[f32]>::to_vec);
+                (scores, gradient.ok())
+            };
+            let copied = outcome(false);
+            assert_eq!(outcome(true), copied, "{mode:?}");
+            assert_eq!(outcome(false), copied, "{mode:?}");
+        }
+    }
+}
+
+#[test]
 fn gradients_are_slopes() {
     for (spec, n) in [(mlp(6, &[20, 20], 3), 32), (resnet(2, 6, 6, 8, 3), 12)] {
         let rng = &mut ChaCha8Rng::seed_from_u64(3);
@@ -293,6 +329,8 @@ fn misuse_is_refused() {
         Err(Error::BatchSize { .. })
     ));
     assert_eq!(workspace.batch_mut(2).unwrap().len(), 6);
+    assert!(workspace.gather(2, |_| &[0.0; 4]).is_err());
+    assert!(workspace.gather(5, |_| &[0.0; 3]).is_err());
     assert!(matches!(
         workspace.forward(&mut other, Mode::Train),
         Err(Error::OtherModel { .. })

@@ -49,11 +49,9 @@ impl Engine for Fused<'_> {
     fn step(&mut self, epoch: &Epoch<'_>, batch: usize) -> Result<Made> {
         let members = epoch.batches.rows(batch);
         let groups = (epoch.groups)(members)?;
-        let (features, inputs) = (&self.problem.train().features, self.params.spec().inputs());
-        let places = self.workspace.batch_mut(members.len())?;
-        for (place, &member) in places.chunks_exact_mut(inputs).zip(members) {
-            place.copy_from_slice(features.row(member));
-        }
+        let features = &self.problem.train().features;
+        self.workspace
+            .gather(members.len(), |row| features.row(members[row]))?;
         let logits = self.workspace.forward(&mut self.params, Mode::Train)?;
         let scores: Vec<f64> = logits.iter().map(|&score| f64::from(score)).collect();
         if scores.iter().any(|score| !score.is_finite()) {

@@ -1,4 +1,6 @@
-//! Training speed: our step beside PyTorch's, candle's own and the bare matrix products.
+//! Training speed: our step beside PyTorch's, candle's own and the bare matrix products, and whole runs.
+
+mod runs;
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -25,7 +27,7 @@ pub(crate) struct Train {
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "mlp5,resnet20,pair,scaling,memory"
+        default_value = "mlp5,resnet20,runs,pair,scaling,memory"
     )]
     only: Vec<Part>,
     /// Write the sections of docs/BENCHMARKS.md that are measured.
@@ -40,6 +42,8 @@ enum Part {
     Mlp5,
     /// A step of ResNet-20: batch 128, images of 3 x 32 x 32, 10 classes.
     Resnet20,
+    /// Runs of `mpu-cli train` beside PyTorch scripts, from start to end.
+    Runs,
     /// Two independent trainings on two cores.
     Pair,
     /// Time against rows and epochs, and memory against epochs.
@@ -72,6 +76,7 @@ pub(crate) fn run(root: &Path, args: &Train) -> Result<()> {
         let (name, text) = match part {
             Part::Mlp5 => ("mlp5", bench.steps("mlp5", 512, 20, &args.threads)?),
             Part::Resnet20 => ("resnet20", bench.steps("resnet20", 128, 2, &args.threads)?),
+            Part::Runs => ("runs", bench.runs(&args.threads)?),
             Part::Pair => ("pair", bench.pair()?),
             Part::Scaling => ("scaling", bench.scaling()?),
             Part::Memory => ("memory", bench.memory()?),
