@@ -5,7 +5,7 @@
 Reads lines `VARIANT STEPS` and answers each with the seconds these steps took and the loss of the last one,
 or with `unavailable REASON`. The variants: `eager` (fused Adam), `eager-unfused` (PyTorch's default Adam),
 `compiled` (torch.compile, fused Adam), `channels-last` (eager in that memory format, images only), `products`
-(the matrix products of a perceptron's step and nothing else). Network, weights, batch and loss are those
+and `openblas` (the matrix products of a perceptron's step and nothing else, by PyTorch and by NumPy). Network, weights, batch and loss are those
 of `step.rs`; `tests/it/golden/make_golden.py` takes the networks from here.
 """
 
@@ -164,6 +164,26 @@ def products(n, widths):
     return step
 
 
+def openblas(n, widths):
+    """The same by NumPy, whose wheels come with OpenBLAS."""
+    import numpy as np
+
+    draw, layers = np.random.default_rng(0), []
+    for index, (a, b) in enumerate(zip(widths, widths[1:])):
+        x, w, d = (draw.random(shape, np.float32) for shape in ((n, a), (b, a), (n, b)))
+        layers.append((index, x, w, d, np.empty((n, b), "f4"), np.empty((b, a), "f4"), np.empty((n, a), "f4")))
+
+    def step():
+        for index, x, w, d, y, dw, dx in layers:
+            np.matmul(x, w.T, out=y)
+            np.matmul(d.T, x, out=dw)
+            if index:
+                np.matmul(d, w, out=dx)
+        return torch.tensor(float("nan"))
+
+    return step
+
+
 def variants(network):
     """What makes each variant; made when it is first asked for."""
     if network == "mlp5":
@@ -183,7 +203,9 @@ def variants(network):
         "compiled": lambda: stepper(model(), x, k, compiled=True),
     }
     if network == "mlp5":
-        made["products"] = lambda: products(512, [784, 300, 300, 300, 300, k])
+        widths = [784, 300, 300, 300, 300, k]
+        made["products"] = lambda: products(512, widths)
+        made["openblas"] = lambda: openblas(512, widths)
     else:
         last = {"memory_format": torch.channels_last}
         made["channels-last"] = lambda: stepper(model().to(**last), x.to(**last), k)

@@ -149,11 +149,20 @@ impl Drop for Worker {
     }
 }
 
+/// Who makes a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Maker {
+    Ours,
+    /// Other crates for matrix products, in a package of their own.
+    Crates,
+    Torch,
+}
+
 /// A way of making a step.
 struct Variant {
     label: &'static str,
     name: &'static str,
-    peer: bool,
+    maker: Maker,
     /// Seconds of a step, one entry a round.
     times: Vec<f64>,
 }
@@ -163,30 +172,43 @@ const LIMIT: &str = "matrix products alone, gemm crate";
 const PEAK: &str = "as many multiply-adds in registers (FMA peak)";
 const PEER_LIMIT: &str = "matrix products alone, PyTorch";
 
-fn variants(network: &str, peer: bool) -> Vec<Variant> {
-    let mut list = vec![
-        (OURS, "ours", false),
-        ("mpu, candle engine", "candle", false),
-    ];
-    if network == "mlp5" {
-        list.push(("candle-nn, a loop of its own layers", "plain", false));
+fn variants(network: &str) -> Vec<Variant> {
+    use Maker::{Crates, Ours, Torch};
+    let mut list = vec![(OURS, "ours", Ours), ("mpu, candle engine", "candle", Ours)];
+    let is_mlp = network == "mlp5";
+    if is_mlp {
+        list.push(("candle-nn, a loop of its own layers", "plain", Ours));
     }
-    list.push((LIMIT, "products", false));
-    list.push((PEAK, "peak", false));
-    if peer {
-        list.push(("PyTorch eager, fused Adam", "eager", true));
-        list.push(("PyTorch eager, default Adam", "eager-unfused", true));
-        if network == "mlp5" {
-            list.push(("torch.compile, fused Adam", "compiled", true));
-            list.push((PEER_LIMIT, "products", true));
-        } else {
-            list.push(("PyTorch eager, channels_last", "channels-last", true));
+    list.push((PEAK, "peak", Ours));
+    list.push((LIMIT, "products", Ours));
+    if is_mlp {
+        for (label, name) in [
+            ("matrix products alone, gemmkit", "gemmkit"),
+            (
+                "matrix products alone, private-gemm-x86 (faer)",
+                "private-gemm-x86",
+            ),
+        ] {
+            list.push((label, name, Crates));
         }
+        list.push((
+            "matrix products alone, NumPy with OpenBLAS",
+            "openblas",
+            Torch,
+        ));
+        list.push((PEER_LIMIT, "products", Torch));
     }
-    let variant = |(label, name, peer)| Variant {
+    list.push(("PyTorch eager, fused Adam", "eager", Torch));
+    list.push(("PyTorch eager, default Adam", "eager-unfused", Torch));
+    if is_mlp {
+        list.push(("torch.compile, fused Adam", "compiled", Torch));
+    } else {
+        list.push(("PyTorch eager, channels_last", "channels-last", Torch));
+    }
+    let variant = |(label, name, maker)| Variant {
         label,
         name,
-        peer,
+        maker,
         times: Vec::new(),
     };
     list.into_iter().map(variant).collect()
@@ -210,7 +232,21 @@ impl Bench<'_> {
         let script = self.root.join("crates/mpu-models/examples/step_torch.py");
         let mut command = Command::new(python);
         command.arg(script).arg(network).arg(threads.to_string());
+        // NumPy's products have threads of their own.
+        command.env("OPENBLAS_NUM_THREADS", threads.to_string());
         Worker::start(&mut command).map(Some)
+    }
+
+    fn crates(&self, threads: usize) -> Result<Worker> {
+        eprintln!("building products");
+        let target = folder(self.root)?.join("products");
+        let mut build = Command::new("cargo");
+        build
+            .args(["build", "--release"])
+            .env("CARGO_TARGET_DIR", &target);
+        output(build.current_dir(self.root.join("benches/products")))?;
+        let mut command = Command::new(target.join("release/products"));
+        Worker::start(command.arg(threads.to_string()))
     }
 
     fn steps(
@@ -231,10 +267,25 @@ impl Bench<'_> {
     fn table(&self, network: &str, batch: usize, repeats: usize, threads: usize) -> Result<String> {
         let mut ours = self.ours(network, threads)?;
         let mut peer = self.peer(network, threads)?;
-        let mut variants = variants(network, peer.is_some());
-        let mut run = |variant: &Variant, steps| match (&mut peer, variant.peer) {
-            (Some(peer), true) => peer.steps(variant.name, steps),
-            _ => ours.steps(variant.name, steps),
+        let mut crates = match network {
+            "mlp5" => available("other crates for products", self.crates(threads)),
+            _ => None,
+        };
+        let mut variants = variants(network);
+        variants.retain(|variant| match variant.maker {
+            Maker::Ours => true,
+            Maker::Crates => crates.is_some(),
+            Maker::Torch => peer.is_some(),
+        });
+        let mut run = |variant: &Variant, steps| {
+            let maker = match variant.maker {
+                Maker::Ours => Some(&mut ours),
+                Maker::Crates => crates.as_mut(),
+                Maker::Torch => peer.as_mut(),
+            };
+            maker
+                .context("it did not start")?
+                .steps(variant.name, steps)
         };
         // The first three losses: all must compute the same thing.
         let mut losses: Option<Vec<f64>> = None;
