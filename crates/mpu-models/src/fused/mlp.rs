@@ -11,7 +11,7 @@ use super::moments::{NormPlace, Statistics};
 use crate::kernels::isa::Isa;
 use crate::kernels::panels::{self, BLOCK, Unit, transpose};
 use crate::kernels::rows;
-use crate::kernels::tile::{Order, Place, Product};
+use crate::kernels::tile::{Order, Place, Product, WIDEST};
 use crate::norm::{EPS, MOMENTUM};
 use crate::spec::MlpSpec;
 use crate::threads::Threads;
@@ -211,7 +211,12 @@ impl MlpWorkspace {
             .turned_input
             .chunks_mut(n.next_multiple_of(width) * width);
         let copy = |row: usize, columns: Range<usize>, place: &mut [f32]| {
-            place.copy_from_slice(&rows(row)[columns]);
+            let from = &rows(row)[columns];
+            // A copy of known length needs no call.
+            match (place.as_mut_array::<WIDEST>(), from.as_array::<WIDEST>()) {
+                (Some(place), Some(from)) => *place = *from,
+                _ => place.copy_from_slice(from),
+            }
         };
         let firsts = (0..inputs).step_by(width);
         let tasks = outs.zip(firsts).map(|(out, first)| Task::Gather {
