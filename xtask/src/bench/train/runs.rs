@@ -11,8 +11,6 @@ use serde_json::Value;
 use super::{Bench, median};
 use crate::bench::{Target, built, number, output, removed};
 
-/// The peer.
-const SCRIPT: &str = include_str!("run_torch.py");
 const EPOCHS: &str = "10";
 
 /// Who makes a run.
@@ -119,9 +117,11 @@ impl Bench<'_> {
     fn their_run(&self, way: &str, data: &str, threads: usize, seed: usize) -> Result<Run> {
         let python = self.python.as_ref().context("no Python")?;
         let examples = self.root.join("crates/mpu-models/examples");
+        let script = self.root.join("xtask/src/bench/train/run_torch.py");
         let mut command = Command::new(python);
         command
-            .args(["-c", SCRIPT, way])
+            .arg(script)
+            .arg(way)
             .arg(examples)
             .args([data, EPOCHS]);
         command.args([threads.to_string(), seed.to_string()]);
