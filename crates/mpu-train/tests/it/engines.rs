@@ -299,31 +299,26 @@ fn a_network_of_the_users_own_learns_and_goes_on() {
 /// Sixteen bits have three digits: the losses of an epoch agree to a few hundredths, and parameters keep all theirs.
 #[test]
 fn sixteen_bits_learn_what_thirty_two_do() {
-    let in_precision = |precision: Precision| {
-        let mut run = run(mlp(), "csmpu-abs".parse().unwrap(), EngineChoice::Candle);
-        run.precision = precision;
-        trained(&run, None)
-    };
-    let (full, half) = (in_precision(Precision::F32), in_precision(Precision::Bf16));
-    let losses = |outcome: &Outcome| -> Vec<f64> {
-        outcome
-            .state
-            .history
-            .iter()
-            .map(|epoch| epoch.loss)
-            .collect()
-    };
-    let (full, half_losses) = (losses(&full), losses(&half));
-    assert_ne!(full, half_losses);
-    for (full, half) in full.iter().zip(&half_losses) {
-        assert!((full - half).abs() < 0.05 * full.abs(), "{full} {half}");
+    for model in [mlp(), resnet()] {
+        let in_precision = |precision: Precision| {
+            let method = "csmpu-abs".parse().unwrap();
+            let mut run = run(model.clone(), method, EngineChoice::Candle);
+            run.precision = precision;
+            trained(&run, None)
+        };
+        let (full, half) = (in_precision(Precision::F32), in_precision(Precision::Bf16));
+        let epochs = full.state.history.iter().zip(&half.state.history);
+        let losses: Vec<(f64, f64)> = epochs.map(|(full, half)| (full.loss, half.loss)).collect();
+        assert!(losses.iter().any(|(full, half)| full != half));
+        for (full, half) in losses {
+            assert!((full - half).abs() < 0.05 * full.abs(), "{full} {half}");
+        }
+        let values = half.params().trainable();
+        let is_rounded = |value: &&f32| value.to_bits().trailing_zeros() >= 16;
+        let rounded = values.iter().filter(is_rounded).count();
+        // Scales and shifts begin at 1 and 0.
+        assert!(rounded < values.len() / 10, "{rounded} of {}", values.len());
     }
-    let values = half.params().trainable();
-    let rounded = values
-        .iter()
-        .filter(|v| v.to_bits().trailing_zeros() >= 16)
-        .count();
-    assert!(rounded < values.len() / 10, "{rounded} of {}", values.len());
 }
 
 #[test]
