@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Result, TableError};
-use super::label_error::LabelError;
+use super::near::{list, shorten};
 use super::options::{LabelConvention, UnlabeledMarker};
 use super::place::{At, Place};
 use crate::MpuLabel;
@@ -206,11 +206,7 @@ pub(super) fn plan(
     column: &str,
 ) -> Result<LabelPlan> {
     if scan.too_many {
-        return Err(TableError::Label(LabelError::TooManyClasses {
-            file: file.to_path_buf(),
-            column: column.to_owned(),
-            limit: MAX_LABELS,
-        }));
+        return Err(TableError::too_many_classes(file, column, MAX_LABELS));
     }
     let mut names: BTreeMap<String, u64> = BTreeMap::new();
     for (text, (rows, _)) in &scan.texts {
@@ -233,11 +229,11 @@ pub(super) fn plan(
         .first_blank
         .filter(|_| !markers.contains(&UnlabeledMarker::Blank))
     {
-        return Err(TableError::Label(LabelError::BlankLabel {
+        return Err(TableError::BlankLabel {
             place: Place::new(file, at),
             column: column.to_owned(),
             remedy: "fill it in, or name `blank` among the marks of unlabelled rows",
-        }));
+        });
     }
     let marker_of = |name: &str| {
         markers.iter().find(|marker| match marker {
@@ -359,28 +355,32 @@ pub(super) fn check_counts(
     n_rows: u64,
     first: Option<At>,
 ) -> Result<()> {
-    let file = file.to_path_buf();
-    match labeled {
-        0 => Err(TableError::Label(LabelError::AllUnlabeled {
-            file,
+    let refused = |what: String| Err(TableError::file(file, what));
+    match (labeled, classes) {
+        (0, _) => Err(TableError::AllUnlabeled {
+            file: file.to_path_buf(),
             rows: n_rows,
-        })),
-        _ if labeled == n_rows && classes.len() == 1 => {
-            Err(TableError::Label(LabelError::OneClass {
-                file,
-                class: classes[0].clone(),
-                rows: n_rows,
-            }))
+        }),
+        (_, [class]) if labeled == n_rows => refused(format!(
+            "every one of the {n_rows} rows has the label `{}`, and none is unlabelled\n\
+             hint: unlabelled rows are needed too: add them, give them in a separate file, or say how \
+             they are marked",
+            shorten(class)
+        )),
+        _ if labeled == n_rows => refused(format!(
+            "no row is unlabelled; the labels are {}\n\
+             hint: say which value marks unlabelled rows, or give them in a separate file",
+            list(classes)
+        )),
+        (1, _) => {
+            let at = first.map_or_else(String::new, |at| format!(", {at}"));
+            let what = format!(
+                "this is the only labelled row (class `{}`): at least 2 are needed\n\
+                 hint: label more rows; some tens in each class make a start",
+                shorten(classes.first().map_or("", String::as_str))
+            );
+            Err(TableError::at(format_args!("{}{at}", file.display()), what))
         }
-        _ if labeled == n_rows => Err(TableError::Label(LabelError::NoUnlabeled {
-            file,
-            labels: classes.to_vec(),
-        })),
-        1 => Err(TableError::Label(LabelError::OneLabeledRow {
-            file,
-            at: first,
-            class: classes.first().cloned().unwrap_or_default(),
-        })),
         _ => Ok(()),
     }
 }
