@@ -267,23 +267,14 @@ impl<R: Read> Read for Guarded<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
+    use super::super::tests::make::{bzip2, gzip};
     use super::*;
-
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
 
     #[test]
     fn compressed_text_is_recognised_by_its_first_bytes() {
         let mut twice = gzip(b"a,b\n");
         twice.extend(gzip(b"1,2\n"));
-        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
-        encoder.write_all(b"a,b\n1,2\n").unwrap();
-        for bytes in [twice, encoder.finish().unwrap(), b"a,b\n1,2\n".to_vec()] {
+        for bytes in [twice, bzip2(b"a,b\n1,2\n"), b"a,b\n1,2\n".to_vec()] {
             let input = TableInput::from_bytes("a.csv", bytes);
             let mut text = String::new();
             let mut reader = input.open_text(&Limits::default()).unwrap();

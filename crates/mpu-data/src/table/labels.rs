@@ -85,36 +85,21 @@ pub struct MarkerCount {
 }
 
 /// A reading of the labels that could have been another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabelNote {
     /// 0 was taken as unlabelled.
+    #[error("label 0 is taken as unlabelled; if it is a class, say how unlabelled rows are marked")]
     ZeroIsUnlabeled,
     /// 0 was taken as a class, since other rows are marked as unlabelled.
+    #[error("label 0 is taken as a class; if it marks unlabelled rows, say so")]
     ZeroIsClass,
     /// -1 was taken as unlabelled, though in a file of -1 and 1 it may be a known negative.
+    #[error("label -1 is taken as unlabelled; rows known to be negative are of no other use here")]
     MinusOneIsUnlabeled,
     /// -1 was taken as a class, since other rows are marked as unlabelled.
+    #[error("label -1 is taken as a class; if it marks unlabelled rows, say so")]
     MinusOneIsClass,
-}
-
-impl std::fmt::Display for LabelNote {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::ZeroIsUnlabeled => {
-                "label 0 is taken as unlabelled; if it is a class, say how unlabelled rows are marked"
-            }
-            Self::ZeroIsClass => {
-                "label 0 is taken as a class; if it marks unlabelled rows, say so"
-            }
-            Self::MinusOneIsUnlabeled => {
-                "label -1 is taken as unlabelled; rows known to be negative are of no other use here"
-            }
-            Self::MinusOneIsClass => {
-                "label -1 is taken as a class; if it marks unlabelled rows, say so"
-            }
-        })
-    }
 }
 
 /// The labels of a table as written, counted.

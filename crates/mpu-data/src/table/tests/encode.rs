@@ -5,18 +5,17 @@ use std::fmt::Write;
 use super::*;
 
 fn schema() -> FeatureSchema {
-    let options = TableOptions {
-        id_column: Some("id".to_owned()),
-        exclude: vec!["note".to_owned()],
-        missing: Missing::Mean,
-        ..TableOptions::default()
-    };
     let text = "id,weight,colour,note,label\n\
                 a,1,red,n1,x\n\
                 b,2,blue,n2,x\n\
                 c,,red,n3,\n\
                 d,6,,n4,\n";
-    let table = read_table(csv(text), &options).unwrap();
+    let table = read_with(text, |o| {
+        o.id_column = Some("id".to_owned());
+        o.exclude = vec!["note".to_owned()];
+        o.missing = Missing::Mean;
+    })
+    .unwrap();
     assert_eq!(table.features.row(2), [3.0, 0.0, 1.0]);
     assert_eq!(
         table.features.row(3),
@@ -29,12 +28,8 @@ fn schema() -> FeatureSchema {
 #[test]
 fn missing_values_that_are_kept_can_be_filled_in_later() {
     let read = |missing| {
-        let options = TableOptions {
-            missing,
-            ..TableOptions::default()
-        };
         let text = "weight,colour,label\n1,red,x\n2,blue,x\n,red,\n6,,\n,,\n";
-        read_table(csv(text), &options).unwrap()
+        read_with(text, |o| o.missing = missing).unwrap()
     };
     let (kept, filled) = (read(Missing::Keep), read(Missing::Median));
     let nan = |row: usize| -> Vec<bool> {
@@ -244,16 +239,12 @@ fn a_table_is_the_same_on_any_number_of_threads() {
         )
         .unwrap();
     }
-    let options = TableOptions {
-        missing: Missing::Mean,
-        ..TableOptions::default()
-    };
     let with = |n_threads| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(n_threads)
             .build()
             .unwrap();
-        pool.install(|| read_table(csv(&text), &options).unwrap())
+        pool.install(|| read_with(&text, |o| o.missing = Missing::Mean).unwrap())
     };
     let (one, three) = (with(1), with(3));
     assert_eq!(one.features, three.features);

@@ -95,24 +95,18 @@ fn missing_values() {
             ],
         );
     }
-    let options = TableOptions {
-        missing: Missing::Median,
-        ..TableOptions::default()
-    };
     check_message(
-        read_table(csv("a,b,label\n1,,x\n2,,x\n3,,\n"), &options),
+        read_with("a,b,label\n1,,x\n2,,x\n3,,\n", |o| {
+            o.missing = Missing::Median;
+        }),
         &["column `b` has no value in any row", "hint: exclude"],
     );
 }
 
 #[test]
 fn a_label_column_that_is_not_there() {
-    let options = TableOptions {
-        label_column: Some("knd".to_owned()),
-        ..TableOptions::default()
-    };
     check_message(
-        read_table(csv("a,kind\n1,x\n"), &options),
+        read_with("a,kind\n1,x\n", |o| o.label_column = Some("knd".to_owned())),
         &[
             "no column `knd` (wanted as label column)",
             "did you mean `kind`?",
@@ -123,11 +117,7 @@ fn a_label_column_that_is_not_there() {
 #[test]
 fn other_columns_that_are_not_there() {
     let text = "id,a,label\n1,2,x\n";
-    let with = |change: fn(&mut TableOptions)| {
-        let mut options = TableOptions::default();
-        change(&mut options);
-        read_table(csv(text), &options)
-    };
+    let with = |change: fn(&mut TableOptions)| read_with(text, change);
     check_message(
         with(|o| o.id_column = Some("ids".into())),
         &["id column", "`id`"],
@@ -151,15 +141,13 @@ fn other_columns_that_are_not_there() {
 fn lists_of_positives() {
     let table = "sku,a\np1,1\np2,2\np3,3\np3,4\n";
     let with = |list: &str, key: &str| {
-        let options = TableOptions {
-            positives: Some(Positives {
+        read_with(table, |o| {
+            o.positives = Some(Positives {
                 input: TableInput::from_bytes("found.csv", list.as_bytes()),
                 key: key.to_owned(),
                 class_column: None,
-            }),
-            ..TableOptions::default()
-        };
-        read_table(csv(table), &options)
+            });
+        })
     };
     let cases: [(&str, &str, &[&str]); 9] = [
         ("sku\np1\n", "skv", &["items.csv", "key column", "`sku`"]),
@@ -214,12 +202,11 @@ fn text_among_numbers() {
             "hint:",
         ],
     );
-    let options = TableOptions {
-        missing: Missing::Mean,
-        missing_markers: vec!["n.a.".to_owned()],
-        ..TableOptions::default()
-    };
-    let table = read_table(csv(&text), &options).unwrap();
+    let table = read_with(&text, |o| {
+        o.missing = Missing::Mean;
+        o.missing_markers = vec!["n.a.".to_owned()];
+    })
+    .unwrap();
     assert_eq!(table.features.row(200), [99.5]);
 }
 

@@ -29,10 +29,7 @@ fn text_tables() {
         .into_bytes();
     check_table("a.tsv", tabs.clone(), &default);
     check_table("a.tab.gz", gzip(&tabs), &default);
-    let options = TableOptions {
-        format: Some(InputFormat::Tsv),
-        ..TableOptions::default()
-    };
+    let options = with(|o| o.format = Some(InputFormat::Tsv));
     check_table("a.dat", tabs, &options);
 }
 
@@ -76,10 +73,8 @@ fn libsvm_tables() {
 
 #[test]
 fn a_libsvm_pool_may_be_wider() {
-    let options = TableOptions {
-        unlabeled: Some(TableInput::from_bytes("p.libsvm", b"0 3:1\n".to_vec())),
-        ..TableOptions::default()
-    };
+    let options =
+        with(|o| o.unlabeled = Some(TableInput::from_bytes("p.libsvm", b"0 3:1\n".to_vec())));
     let input = TableInput::from_bytes("a.libsvm", b"1 1:1\n1 2:2\n".to_vec());
     let table = read_table(input, &options).unwrap();
     assert_eq!(
@@ -110,10 +105,7 @@ fn numpy_tables() {
         .collect();
     let words = npy("<U3", "(4,)", &words);
     for labels in [integers.clone(), small, doubles, words] {
-        let options = TableOptions {
-            labels: Some(TableInput::from_bytes("y.npy", labels.clone())),
-            ..TableOptions::default()
-        };
+        let options = with(|o| o.labels = Some(TableInput::from_bytes("y.npy", labels.clone())));
         check_table("X.npy", features.clone(), &options);
         for method in [
             zip::CompressionMethod::Stored,
@@ -128,10 +120,7 @@ fn numpy_tables() {
     }
     let by_column = [1.0, 3.0, 5.0, 7.0, -2.0, 0.5, 0.0, 8.0];
     let turned = npy_ordered("<f4", "True", "(4, 2)", &floats(&by_column));
-    let options = TableOptions {
-        labels: Some(TableInput::from_bytes("y.npy", integers)),
-        ..TableOptions::default()
-    };
+    let options = with(|o| o.labels = Some(TableInput::from_bytes("y.npy", integers)));
     check_table("X.npy", turned, &options);
 }
 
@@ -140,10 +129,7 @@ fn numpy_images_keep_their_shape() {
     let features = npy("<f4", "(2, 2, 2)", &floats(&VALUES));
     let labels = npy("<f4", "(2,)", &floats(&[f32::NAN, 3.0]));
     let read = |features: Vec<u8>, labels: Vec<u8>| {
-        let options = TableOptions {
-            labels: Some(TableInput::from_bytes("y.npy", labels)),
-            ..TableOptions::default()
-        };
+        let options = with(|o| o.labels = Some(TableInput::from_bytes("y.npy", labels)));
         read_table(TableInput::from_bytes("X.npy", features), &options)
     };
     check_message(
@@ -180,10 +166,7 @@ fn an_archive_is_checked() {
         .position(|w| w == 5f32.to_le_bytes())
         .unwrap();
     damaged[at] ^= 1;
-    let options = TableOptions {
-        label_column: Some("x0".to_owned()),
-        ..TableOptions::default()
-    };
+    let options = with(|o| o.label_column = Some("x0".to_owned()));
     check_message(
         read_table(TableInput::from_bytes("d.npz", damaged), &options),
         &["d.npz", "checksum"],
@@ -195,12 +178,11 @@ fn an_archive_is_checked() {
 fn parquet_tables() {
     use ::parquet::basic::{Compression, GzipLevel, ZstdLevel};
 
-    let options = TableOptions {
-        id_column: Some("id".to_owned()),
-        exclude: vec!["made".to_owned()],
-        missing: Missing::Mean,
-        ..TableOptions::default()
-    };
+    let options = with(|o| {
+        o.id_column = Some("id".to_owned());
+        o.exclude = vec!["made".to_owned()];
+        o.missing = Missing::Mean;
+    });
     for compression in [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,

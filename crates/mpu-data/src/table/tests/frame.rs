@@ -8,10 +8,7 @@ use crate::{Features, LentBlock, MpuLabel, Shape};
 const TEXT: &str = "weight,colour,y\n1.5,red,a\n,blue,b\n0.25,red,\n3,,a\n-2,blue,b\n7,red,\n";
 
 fn options() -> TableOptions {
-    TableOptions {
-        missing: Missing::Keep,
-        ..TableOptions::default()
-    }
+    with(|o| o.missing = Missing::Keep)
 }
 
 fn words(names: &[&str], codes: &[i32]) -> Column {

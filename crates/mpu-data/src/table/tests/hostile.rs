@@ -22,10 +22,8 @@ fn a_small_sparse_file_is_not_a_large_matrix() {
     );
     // Many short rows, and a pool of one row that is wide.
     let narrow: String = (0..9000).map(|_| "1 1:1\n").collect();
-    let options = TableOptions {
-        unlabeled: Some(TableInput::from_bytes("p.libsvm", b"0 90000:1\n".to_vec())),
-        ..TableOptions::default()
-    };
+    let options =
+        with(|o| o.unlabeled = Some(TableInput::from_bytes("p.libsvm", b"0 90000:1\n".to_vec())));
     check_message(
         read_table(
             TableInput::from_bytes("a.libsvm", narrow.as_bytes()),
@@ -37,17 +35,18 @@ fn a_small_sparse_file_is_not_a_large_matrix() {
 
 #[test]
 fn an_endless_line_of_positives_is_refused() {
-    let options = |positives: Vec<u8>| TableOptions {
-        positives: Some(Positives {
-            input: TableInput::from_bytes("p.txt", positives),
-            key: "id".to_owned(),
-            class_column: None,
-        }),
-        limits: Limits {
-            record_bytes: 1 << 10,
-            ..Limits::default()
-        },
-        ..TableOptions::default()
+    let options = |positives: Vec<u8>| {
+        with(|o| {
+            o.positives = Some(Positives {
+                input: TableInput::from_bytes("p.txt", positives),
+                key: "id".to_owned(),
+                class_column: None,
+            });
+            o.limits = Limits {
+                record_bytes: 1 << 10,
+                ..Limits::default()
+            };
+        })
     };
     let table = "id,x\na,1\nb,2\nc,3\n";
     let endless = options(vec![b'a'; 1 << 20]);
@@ -106,10 +105,7 @@ fn a_pipe_or_a_device_is_not_waited_for() {
             InputFormat::Libsvm,
             InputFormat::Npz,
         ] {
-            let options = TableOptions {
-                format: Some(format),
-                ..TableOptions::default()
-            };
+            let options = with(|o| o.format = Some(format));
             check_message(read_table(&path, &options), &["pipe or a device", "hint:"]);
         }
     }

@@ -97,13 +97,12 @@ fn sizes_must_agree_or_be_asked_for() {
         read_table(folder.path(), &TableOptions::default()),
         &["c.png: 6x6 pixels", "have 4x4", "hint:"],
     );
-    let options = TableOptions {
-        image_size: Some(ImageSize {
+    let options = with(|o| {
+        o.image_size = Some(ImageSize {
             width: 3,
             height: 2,
-        }),
-        ..TableOptions::default()
-    };
+        });
+    });
     let table = read_table(folder.path(), &options).unwrap();
     let shape = Shape::image(3, 2, 3);
     assert_eq!(
@@ -126,13 +125,12 @@ fn bad_folders_are_explained() {
 
     let folder = folder();
     write(folder.path(), "dent/huge.png", &image(100, true, Png));
-    let options = TableOptions {
-        limits: Limits {
+    let options = with(|o| {
+        o.limits = Limits {
             image_pixels: 1 << 10,
             ..Limits::default()
-        },
-        ..TableOptions::default()
-    };
+        };
+    });
     check_message(
         read_table(folder.path(), &options),
         &["huge.png", "100x100", "`image-pixels`"],
@@ -153,10 +151,7 @@ fn bad_folders_are_explained() {
         read_table(folder.path(), &default),
         &["stray.png", "in a folder"],
     );
-    let options = TableOptions {
-        label_column: Some("a".to_owned()),
-        ..TableOptions::default()
-    };
+    let options = with(|o| o.label_column = Some("a".to_owned()));
     check_message(
         read_table(folder.path(), &options),
         &["images have no columns"],

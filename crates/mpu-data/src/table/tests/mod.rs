@@ -11,7 +11,7 @@ mod hostile;
 #[cfg(feature = "images")]
 mod images;
 mod labels;
-mod make;
+pub(super) mod make;
 mod misread;
 mod sizes;
 mod unusual;
@@ -26,6 +26,18 @@ fn csv(text: &str) -> TableInput {
 /// Reads CSV text with default options.
 fn read(text: &str) -> Result<MpuTable> {
     read_table(csv(text), &TableOptions::default())
+}
+
+/// Default options but for what `change` does to them.
+fn with(change: impl FnOnce(&mut TableOptions)) -> TableOptions {
+    let mut options = TableOptions::default();
+    change(&mut options);
+    options
+}
+
+/// Reads CSV text with such options.
+fn read_with(text: &str, change: impl FnOnce(&mut TableOptions)) -> Result<MpuTable> {
+    read_table(csv(text), &with(change))
 }
 
 /// The message of a refused table: it must contain each of `parts`.

@@ -7,10 +7,7 @@ use super::*;
 
 #[test]
 fn an_array_that_promises_too_much() {
-    let options = TableOptions {
-        label_column: Some("x0".to_owned()),
-        ..TableOptions::default()
-    };
+    let options = with(|o| o.label_column = Some("x0".to_owned()));
     for shape in [
         "(1000000000, 1)",
         "(4, 1000000000)",
@@ -34,17 +31,16 @@ fn an_array_that_promises_too_much() {
 
 /// Limits small enough for a test to pass them.
 fn tight() -> TableOptions {
-    TableOptions {
-        limits: Limits {
+    with(|o| {
+        o.limits = Limits {
             matrix_bytes: 1 << 16,
             columns: 100,
             record_bytes: 1 << 12,
             expansion: 10,
             expansion_free_bytes: 1 << 16,
             image_pixels: 1 << 12,
-        },
-        ..TableOptions::default()
-    }
+        };
+    })
 }
 
 #[test]

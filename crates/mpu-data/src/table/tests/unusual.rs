@@ -20,10 +20,7 @@ fn said(table: &MpuTable) -> String {
 }
 
 fn with_id() -> TableOptions {
-    TableOptions {
-        id_column: Some("id".to_owned()),
-        ..TableOptions::default()
-    }
+    with(|o| o.id_column = Some("id".to_owned()))
 }
 
 #[test]
@@ -172,10 +169,7 @@ mod parquet_types {
     }
 
     fn read(bytes: Vec<u8>, exclude: &[&str]) -> Result<MpuTable> {
-        let options = TableOptions {
-            exclude: exclude.iter().map(|&name| name.to_owned()).collect(),
-            ..TableOptions::default()
-        };
+        let options = with(|o| o.exclude = exclude.iter().map(|&name| name.to_owned()).collect());
         read_table(TableInput::from_bytes("t.parquet", bytes), &options)
     }
 
