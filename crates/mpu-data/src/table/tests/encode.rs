@@ -58,12 +58,8 @@ fn missing_values_that_are_kept_can_be_filled_in_later() {
 }
 
 #[track_caller]
-fn refused(text: &str, options: &EncodeOptions, parts: &[&str]) {
-    let error = schema().encode(csv(text), options).unwrap_err();
-    let message = error.to_string();
-    for part in parts {
-        assert!(message.contains(part), "`{part}` is not in: {message}");
-    }
+fn refused(text: &str, options: &EncodeOptions, parts: &str) {
+    check_message(schema().encode(csv(text), options), parts);
 }
 
 #[test]
@@ -132,25 +128,17 @@ fn columns_are_matched_and_explained() {
     refused(
         "id,wieght,colour\ne,5,blue\n",
         &default,
-        &[
-            "items.csv",
-            "missing: `weight`",
-            "extra: `wieght`",
-            "hint: is it `wieght` for `weight`?",
-        ],
+        "items.csv … missing: `weight` … extra: `wieght` … hint: is it `wieght` for `weight`?",
     );
     refused(
         "weight,colour,new\n5,blue,1\n",
         &default,
-        &["extra: `new`", "hint:"],
+        "extra: `new` … hint:",
     );
     refused(
         "colour,weight\nblue,5\n",
         &default,
-        &[
-            "feature column 1 is `colour`, the schema has `weight` there",
-            "hint:",
-        ],
+        "feature column 1 is `colour`, the schema has `weight` there … hint:",
     );
     let lenient = EncodeOptions {
         column_order: ColumnOrder::Any,
@@ -171,17 +159,14 @@ fn bad_cells_are_named() {
     refused(
         "weight,colour\n5,blue\nheavy,red\n",
         &default,
-        &[
-            "items.csv, line 3, column `weight`: `heavy` is not a number",
-            "hint:",
-        ],
+        "items.csv, line 3, column `weight`: `heavy` is not a number … hint:",
     );
     refused(
         "weight,colour\ninf,red\n",
         &default,
-        &["line 2, column `weight`", "`inf`"],
+        "line 2, column `weight` … `inf`",
     );
-    refused("weight,colour\n", &default, &["no rows"]);
+    refused("weight,colour\n", &default, "no rows");
     let strict = read("a,label\n1,x\n2,x\n3,\n").unwrap().schema;
     let error = strict
         .encode(csv("a\n1\n\n\"\"\n"), &default)

@@ -158,7 +158,7 @@ fn a_file_of_unlabeled_rows() {
     let pool = TableInput::from_bytes("pool.csv", "a,c\n1,2\n".as_bytes());
     check_message(
         read_with("a,b\n1,2\n3,4\n", |o| o.unlabeled = Some(pool)),
-        &["pool.csv", "missing: `b`", "extra: `c`"],
+        "pool.csv … missing: `b` … extra: `c`",
     );
     let pool = TableInput::from_bytes("pool.csv", "a,b\n1,2\n".as_bytes());
     let table = read_with("a,b\n1,2\n3,4\n", |o| o.unlabeled = Some(pool)).unwrap();
