@@ -13,91 +13,54 @@ use crate::subjects::{copy, items, prepare};
 const TABLE: &str = "--label-column kind --id-column id";
 
 /// Which file is damaged, and who reads it. `{}` stands for its name.
-const READERS: [(&str, &str); 36] = [
-    ("items.csv", "check --data {} TABLE"),
-    (
-        "items.csv",
-        "check --data {} TABLE --decimal-comma --missing keep",
-    ),
-    ("items.csv", "check --data {}"),
-    ("items.csv", "prior --data {} TABLE --replicates 5"),
-    (
-        "items.csv",
-        "train --data {} TABLE --epochs 6 --set model.kind=mlp --set model.hidden=[4] --out run",
-    ),
-    (
-        "items.csv",
-        "predict --model model --data {} --ignore-extra --any-order --out -",
-    ),
-    ("items.csv", "evaluate --model model --data {}"),
-    ("items.tsv", "check --data {} TABLE"),
-    ("items.csv.gz", "check --data {} TABLE"),
-    ("items.libsvm", "check --data {}"),
-    ("X.npy", "check --data {} --labels y.npy"),
-    ("y.npy", "check --data X.npy --labels {}"),
-    (
-        "scored.parquet",
-        "check --data {} --label-column answer --unlabeled-marker unknown",
-    ),
-    ("images/dent/1.png", "check --data images"),
-    ("images/dent/1.png", "check --data images --image-size 3x3"),
-    (
-        "ids.txt",
-        "check --data items.csv --exclude kind --positives {} --key id",
-    ),
-    (
-        "costs.csv",
-        "predict --model model --data items.csv --ignore-extra --out - --cost-matrix {}",
-    ),
-    ("margins.csv", "prior --scores {} --replicates 5"),
-    ("sweep.toml", "show {}"),
-    ("sweep.toml", "plan {}"),
-    (
-        "model/config.toml",
-        "predict --model model --data items.csv --ignore-extra --out -",
-    ),
-    ("model/config.toml", "evaluate --model model"),
-    (
-        "model/model.json",
-        "predict --model model --data items.csv --ignore-extra --out - --explain 2",
-    ),
-    ("model/model.json", "evaluate --model model"),
-    ("model/model.json", "report model --out report.html"),
-    ("model/model.json", "export model --onnx out.onnx"),
-    (
-        "model/forest.safetensors",
-        "predict --model model --data items.csv --ignore-extra --out -",
-    ),
-    ("model/forest.safetensors", "export model --onnx out.onnx"),
-    (
-        "net/model.safetensors",
-        "predict --model net --data items.csv --ignore-extra --out -",
-    ),
-    (
-        "net/model.json",
-        "predict --model net --data items.csv --ignore-extra --out -",
-    ),
-    (
-        "net/checkpoint.safetensors",
-        "train --resume begun --offline",
-    ),
-    (
-        "model/background.json",
-        "predict --model model --data items.csv --ignore-extra --out - --explain 2",
-    ),
-    ("model/held-out.csv", "evaluate --model model"),
-    ("model/metrics.csv", "report model --out report.html"),
-    ("model/record.json", "report model --out report.html"),
-    (
-        "data/mnist/train-images-idx3-ubyte.gz",
-        "data verify mnist --offline --data-dir data",
-    ),
-];
+const READERS: &str = "\
+items.csv: check --data {} TABLE
+items.csv: check --data {} TABLE --decimal-comma --missing keep
+items.csv: check --data {}
+items.csv: prior --data {} TABLE --replicates 5
+items.csv: train --data {} TABLE --epochs 6 --set model.kind=mlp --set model.hidden=[4] --out run
+items.csv: predict --model model --data {} --ignore-extra --any-order --out -
+items.csv: evaluate --model model --data {}
+items.tsv: check --data {} TABLE
+items.csv.gz: check --data {} TABLE
+items.libsvm: check --data {}
+X.npy: check --data {} --labels y.npy
+y.npy: check --data X.npy --labels {}
+scored.parquet: check --data {} --label-column answer --unlabeled-marker unknown
+images/dent/1.png: check --data images
+images/dent/1.png: check --data images --image-size 3x3
+ids.txt: check --data items.csv --exclude kind --positives {} --key id
+costs.csv: predict --model model --data items.csv --ignore-extra --out - --cost-matrix {}
+margins.csv: prior --scores {} --replicates 5
+sweep.toml: show {}
+sweep.toml: plan {}
+model/config.toml: predict --model model --data items.csv --ignore-extra --out -
+model/config.toml: evaluate --model model
+model/model.json: predict --model model --data items.csv --ignore-extra --out - --explain 2
+model/model.json: evaluate --model model
+model/model.json: report model --out report.html
+model/model.json: export model --onnx out.onnx
+model/forest.safetensors: predict --model model --data items.csv --ignore-extra --out -
+model/forest.safetensors: export model --onnx out.onnx
+net/model.safetensors: predict --model net --data items.csv --ignore-extra --out -
+net/model.json: predict --model net --data items.csv --ignore-extra --out -
+net/checkpoint.safetensors: train --resume begun --offline
+model/background.json: predict --model model --data items.csv --ignore-extra --out - --explain 2
+model/held-out.csv: evaluate --model model
+model/metrics.csv: report model --out report.html
+model/record.json: report model --out report.html
+data/mnist/train-images-idx3-ubyte.gz: data verify mnist --offline --data-dir data";
+
+fn readers() -> Vec<(&'static str, &'static str)> {
+    let pair = |line: &'static str| line.split_once(": ").unwrap();
+    READERS.lines().map(pair).collect()
+}
 
 pub(crate) fn attack(draw: &mut Draw, folder: &Path) -> Result<(), String> {
     ground(folder);
-    let (name, line) = *draw.of(&READERS);
-    let others: Vec<&str> = READERS.iter().map(|(name, _)| *name).collect();
+    let readers = readers();
+    let (name, line) = *draw.of(&readers);
+    let others: Vec<&str> = readers.iter().map(|(name, _)| *name).collect();
     let other = fs::read(folder.join(draw.of(&others))).unwrap();
     let good = fs::read(folder.join(name)).unwrap();
     fs::write(folder.join(name), damaged(draw, &good, &other)).unwrap();

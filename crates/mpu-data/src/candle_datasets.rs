@@ -130,7 +130,5 @@ fn labels(part: &Dataset) -> Result<Tensor> {
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 fn tensor(error: candle_core::Error) -> Error {
-    Error::Tensor {
-        problem: error.to_string(),
-    }
+    Error::Refused(format!("a tensor of candle: {error}"))
 }

@@ -100,7 +100,7 @@ impl CostMatrix {
     /// The costs of all answers where the truth is `class`.
     pub fn row(&self, class: usize) -> Result<&[f64]> {
         if class >= self.n_classes {
-            return Err(Error::CostClass {
+            return Err(Error::ClassBeyond {
                 found: class,
                 n_classes: self.n_classes,
             });

@@ -1,6 +1,6 @@
 //! What can be wrong with data, with the value found and what is allowed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::features::Shape;
 
@@ -31,13 +31,6 @@ pub enum Error {
         found: usize,
         /// The number of classes.
         n_classes: usize,
-    },
-
-    /// A tensor of candle that cannot be read or made.
-    #[error("a tensor of candle: {problem}")]
-    Tensor {
-        /// What candle says.
-        problem: String,
     },
 
     /// Class priors that do not sum to one.
@@ -85,15 +78,6 @@ pub enum Error {
         value: f64,
     },
 
-    /// A class beyond a cost matrix.
-    #[error("class {found} is out of range: the cost matrix has {n_classes} classes, 0 to {}", n_classes - 1)]
-    CostClass {
-        /// The class given.
-        found: usize,
-        /// The number of classes.
-        n_classes: usize,
-    },
-
     /// A cost matrix for another number of classes.
     #[error("{found} classes, but the cost matrix is made for {n_classes}")]
     CostCount {
@@ -112,16 +96,9 @@ pub enum Error {
         shape: Shape,
     },
 
-    /// A file operation that the system refused.
-    #[error("cannot {action} {}: {message}", path.display())]
-    FileAccess {
-        /// What was tried: `open`, `read`, `rename`, …
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        message: String,
-    },
+    /// Files, fields or splits that cannot be had or used: in words.
+    #[error("{0}")]
+    Refused(String),
 
     /// Bytes that the format does not allow.
     #[error("{file}: at byte {offset}: {problem}")]
@@ -132,19 +109,6 @@ pub enum Error {
         offset: u64,
         /// What was found and what is allowed.
         problem: String,
-    },
-
-    /// A field of a text file that the format does not allow.
-    #[error("{file}: line {line}: found {found:?} where {allowed} is expected")]
-    BadField {
-        /// The file.
-        file: String,
-        /// The line, counted from 1.
-        line: usize,
-        /// The text found.
-        found: String,
-        /// What may stand there.
-        allowed: String,
     },
 
     /// A file that would take more memory than it may.
@@ -163,27 +127,6 @@ pub enum Error {
     /// A name that is none of the known ones.
     #[error(transparent)]
     UnknownName(#[from] crate::UnknownName),
-
-    /// Files of a dataset that are nowhere to be found.
-    #[error(
-        "the files of {dataset} are not here: {reason}; looked in {}\n\
-         hint: put {} into {}",
-        list(looked_in),
-        files.join(", "),
-        put_into.display()
-    )]
-    FilesMissing {
-        /// The dataset's slug.
-        dataset: &'static str,
-        /// Why they could not be got.
-        reason: String,
-        /// The folders that were searched, in order.
-        looked_in: Vec<PathBuf>,
-        /// The file names wanted.
-        files: Vec<String>,
-        /// The folder they may be put into.
-        put_into: PathBuf,
-    },
 
     /// A download that failed for good.
     #[error("cannot download {url}: {reason}{}", hint_line(hint.as_deref()))]
@@ -212,19 +155,6 @@ pub enum Error {
         found: String,
         /// What may help.
         hint: Option<String>,
-    },
-
-    /// A downloaded dataset whose rows are not the published ones.
-    #[error("{part} of {dataset} from {from} is not the published one: {problem}")]
-    NotAsPublished {
-        /// The dataset's slug.
-        dataset: &'static str,
-        /// Which part.
-        part: &'static str,
-        /// Where it came from.
-        from: String,
-        /// How it differs.
-        problem: String,
     },
 
     /// Rows and labels that do not fit together.
@@ -278,15 +208,6 @@ pub enum Error {
         n_classes: usize,
     },
 
-    /// A split that the data cannot give.
-    #[error("cannot split: {problem}{}", hint_line(hint.as_deref()))]
-    Split {
-        /// What does not work out.
-        problem: String,
-        /// What may help.
-        hint: Option<String>,
-    },
-
     /// A number that no scaling can be fitted to.
     #[error("row {row}, column {column} is {value}: scaling needs finite numbers")]
     NotFinite {
@@ -309,12 +230,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn file(action: &'static str, path: &Path, error: &std::io::Error) -> Self {
-        Self::FileAccess {
-            action,
-            path: path.to_owned(),
-            message: error.to_string(),
-        }
+    pub(crate) fn file(action: &str, path: &Path, error: &dyn std::fmt::Display) -> Self {
+        Self::Refused(format!("cannot {action} {}: {error}", path.display()))
     }
 
     /// A download that failed; the address is named without what may be secret in it.
@@ -362,18 +279,7 @@ pub fn mismatch<E: From<Error>>(
     })
 }
 
-fn hint_line(hint: Option<&str>) -> String {
+pub(crate) fn hint_line(hint: Option<&str>) -> String {
     hint.map(|hint| format!("\nhint: {hint}"))
         .unwrap_or_default()
-}
-
-fn list(paths: &[PathBuf]) -> String {
-    if paths.is_empty() {
-        return "no folder".to_owned();
-    }
-    let names: Vec<String> = paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    names.join(", ")
 }

@@ -55,6 +55,40 @@ pub const fn assert_distinct(names: &[&str]) {
     }
 }
 
+/// A struct whose fields stand with their defaults, from which its `Default` is made.
+///
+/// ```
+/// mpu_data::defaults! {
+///     /// A walk.
+///     #[derive(Debug, PartialEq)]
+///     pub struct Walk {
+///         /// How far.
+///         pub steps: usize = 100,
+///         /// Where to.
+///         pub towards: Option<&'static str> = None,
+///     }
+/// }
+///
+/// assert_eq!(Walk::default(), Walk { steps: 100, towards: None });
+/// ```
+#[macro_export]
+macro_rules! defaults {
+    ($(#[$about:meta])* $seen:vis struct $name:ident {
+        $($(#[$of_field:meta])* $field_seen:vis $field:ident: $type:ty = $value:expr),+ $(,)?
+    }) => {
+        $(#[$about])*
+        $seen struct $name {
+            $($(#[$of_field])* $field_seen $field: $type),+
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $value),+ }
+            }
+        }
+    };
+}
+
 /// Gives an enum its list `ALL` and its one name `slug()`, by which it is shown, parsed, stored and read back
 /// (`Display`, `FromStr`, serde). An unknown name is an [`UnknownName`].
 ///

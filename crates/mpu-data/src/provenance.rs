@@ -34,10 +34,11 @@ named!(Origin, "origin", {
 });
 
 /// How a dataset differs from the published one. What is trained on it is to be marked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Deviation {
     /// A file is not byte for byte the published one, and its rows are not known to be the same.
+    #[error("{file} has SHA-256 {found}, published is {published}")]
     Checksum {
         /// The file.
         file: String,
@@ -47,6 +48,7 @@ pub enum Deviation {
         found: String,
     },
     /// A part that is packed otherwise does not hold the published rows.
+    #[error("the rows of the {part} part have digest {found}, published is {published}")]
     Rows {
         /// Which part.
         part: Part,
@@ -56,6 +58,7 @@ pub enum Deviation {
         found: String,
     },
     /// A part has fewer rows than published: a subset.
+    #[error("subset: the {part} part has {found} of {published} rows")]
     Subset {
         /// Which part.
         part: Part,
@@ -65,6 +68,7 @@ pub enum Deviation {
         found: usize,
     },
     /// A part has other class counts than published, and no fewer rows.
+    #[error("the {part} part has class counts {found:?}, published are {published:?}")]
     ClassCounts {
         /// Which part.
         part: Part,
@@ -73,45 +77,6 @@ pub enum Deviation {
         /// The counts found.
         found: Vec<usize>,
     },
-}
-
-impl std::fmt::Display for Deviation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Checksum {
-                file,
-                published,
-                found,
-            } => write!(f, "{file} has SHA-256 {found}, published is {published}"),
-            Self::Rows {
-                part,
-                published,
-                found,
-            } => write!(
-                f,
-                "the rows of the {} part have digest {found}, published is {published}",
-                part.slug()
-            ),
-            Self::Subset {
-                part,
-                published,
-                found,
-            } => write!(
-                f,
-                "subset: the {} part has {found} of {published} rows",
-                part.slug()
-            ),
-            Self::ClassCounts {
-                part,
-                published,
-                found,
-            } => write!(
-                f,
-                "the {} part has class counts {found:?}, published are {published:?}",
-                part.slug()
-            ),
-        }
-    }
 }
 
 /// Where a dataset came from and whether it is the published one.

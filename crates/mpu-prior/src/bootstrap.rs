@@ -44,31 +44,21 @@ pub enum Keep {
     Replicates,
 }
 
-/// How the bootstrap is done.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BootstrapOptions {
-    /// Replicates, `B`.
-    pub replicates: usize,
-    /// One minus the level of the intervals.
-    pub delta: f64,
-    /// What is drawn again.
-    pub resample: Resample,
-    /// Which interval the report puts first.
-    pub interval: IntervalKind,
-    /// Whether replicates are kept.
-    pub keep: Keep,
-}
-
-impl Default for BootstrapOptions {
-    fn default() -> Self {
-        Self {
-            replicates: 1000,
-            delta: 0.05,
-            resample: Resample::default(),
-            interval: IntervalKind::default(),
-            keep: Keep::default(),
-        }
+mpu_data::defaults! {
+    /// How the bootstrap is done.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct BootstrapOptions {
+        /// Replicates, `B`.
+        pub replicates: usize = 1000,
+        /// One minus the level of the intervals.
+        pub delta: f64 = 0.05,
+        /// What is drawn again.
+        pub resample: Resample = Resample::default(),
+        /// Which interval the report puts first.
+        pub interval: IntervalKind = IntervalKind::default(),
+        /// Whether replicates are kept.
+        pub keep: Keep = Keep::default(),
     }
 }
 
@@ -125,11 +115,10 @@ pub fn bootstrap(
     let failed = options.replicates - priors.len();
     match first {
         Some(first) if failed * 10 > options.replicates || priors.len() < 2 => {
-            Err(Error::Bootstrap {
-                failed,
-                replicates: options.replicates,
-                first,
-            })
+            Err(Error::Refused(format!(
+                "{failed} of {} bootstrap replicates failed, the first with: {first}",
+                options.replicates
+            )))
         }
         _ => Ok(Replicates { priors, failed }),
     }

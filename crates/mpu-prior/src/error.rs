@@ -28,85 +28,14 @@ pub enum Error {
         needed: usize,
     },
 
-    /// A shift of priors that is negative or larger than there is room for.
-    #[error("a shift of size {size}: it must be a number from 0 to at most {largest}")]
-    ShiftSize {
-        /// The size asked for.
-        size: f64,
-        /// The largest that leaves every prior between 0 and 1.
-        largest: f64,
-    },
-
-    /// Margins that are not a whole number of rows, or have no fold number for each row.
-    #[error(
-        "{group}: {values} margins and {folds} fold numbers: every row needs {width} margins and one fold number"
-    )]
-    Shape {
-        /// Which rows.
-        group: crate::margins::Group,
-        /// How many margins there are.
-        values: usize,
-        /// How many fold numbers there are.
-        folds: usize,
-        /// How many margins a row must have: one per observed class.
-        width: usize,
-    },
-
-    /// A group without rows.
-    #[error("{group} has no rows: at least one is needed")]
-    NoRows {
-        /// Which rows.
-        group: crate::margins::Group,
-    },
-
-    /// A margin that is not finite.
-    #[error(
-        "{group}, row {row}: margin {class} is {value}: margins must be finite\n\
-         hint: take differences of log-softmax values, not logarithms of rounded probabilities"
-    )]
-    NotFinite {
-        /// Which rows.
-        group: crate::margins::Group,
-        /// The row, counted from 0.
-        row: usize,
-        /// The margin, counted from 0.
-        class: usize,
-        /// Its value.
-        value: f64,
-    },
-
     /// No observed class.
     #[error("no observed class: at least one class must have labelled rows")]
     NoClasses,
 
-    /// Row counts that do not belong to the margins.
-    #[error(
-        "{group}: counts for {found} rows, of which {drawn} were drawn: {needed} rows, at least one of them drawn, are needed"
-    )]
-    Counts {
-        /// Which rows.
-        group: crate::margins::Group,
-        /// For how many rows there are counts.
-        found: usize,
-        /// How many rows were drawn.
-        drawn: u64,
-        /// How many rows there are.
-        needed: usize,
-    },
-
-    /// Sub-groups that do not belong to the margins, or a class without any.
-    #[error(
-        "{found} sub-groups for margins of {needed}{}: every sub-group needs labelled rows, and every class a sub-group",
-        .empty.map_or(String::new(), |class| format!(", none of class {class}"))
-    )]
-    Subgroups {
-        /// Sub-groups given.
-        found: usize,
-        /// Sub-groups that have margins.
-        needed: usize,
-        /// A class without a sub-group.
-        empty: Option<usize>,
-    },
+    /// Margins, counts or sub-groups that do not fit together or are not finite, a shift that is too large, too many
+    /// failed replicates: in words.
+    #[error("{0}")]
+    Refused(String),
 
     /// Moments that say nothing about a class.
     #[error(
@@ -116,32 +45,6 @@ pub enum Error {
     Degenerate {
         /// The class, counted from 0.
         class: usize,
-    },
-
-    /// A matching problem of the wrong size or with entries that are not finite.
-    #[error(
-        "a matching problem of {rows} rows has {matrix} matrix and {target} target entries that are finite: {rows} x {classes} and {rows} are needed, and at least one row"
-    )]
-    System {
-        /// Rows.
-        rows: usize,
-        /// Classes.
-        classes: usize,
-        /// Finite entries of the matrix.
-        matrix: usize,
-        /// Finite entries of the target.
-        target: usize,
-    },
-
-    /// Too few bootstrap replicates could be computed.
-    #[error("{failed} of {replicates} bootstrap replicates failed, the first with: {first}")]
-    Bootstrap {
-        /// How many failed.
-        failed: usize,
-        /// How many were asked for.
-        replicates: usize,
-        /// What the first of them said.
-        first: String,
     },
 
     /// Priors that are not priors, or a setting outside its range.

@@ -310,10 +310,8 @@ mod tests {
         assert!((pool_posterior(0.2, 0.5) - 1.0).abs() < 1e-15, "clipped");
         assert!((pool_posterior(0.2, 1.0) - 1.0).abs() < 1e-15);
         let log_odds = |p: f64| libm::log(p / (1.0 - p));
-        let rows = |p: &[f64]| Rows {
-            values: p.iter().copied().map(log_odds).collect(),
-            folds: vec![0; p.len()],
-        };
+        let rows =
+            |p: &[f64]| Rows::of_one_fold(p.iter().copied().map(log_odds).collect::<Vec<_>>());
         let margins = Margins::new(vec![rows(&[0.5; 8])], rows(&[0.5, 0.5, 1e-9, 1e-9])).unwrap();
         let found = OWN.estimate(&margins).unwrap()[0];
         assert!((found - 0.5).abs() < 1e-6, "{found}");

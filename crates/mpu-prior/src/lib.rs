@@ -21,13 +21,10 @@
 //! use mpu_prior::{EstimateOptions, EstimatorKind, Margins, Rows, estimate};
 //!
 //! // One observed class: its labelled rows have margin about 3, three tenths of the pool as well.
-//! let rows = |margins: Vec<f64>| Rows {
-//!     folds: vec![0; margins.len()],
-//!     values: margins,
-//! };
-//! let class = rows((0..200).map(|i| 3.0 + f64::from(i % 10) / 10.0).collect());
-//! let pool = rows((0..1000).map(|i| if i < 300 { 3.0 + f64::from(i % 10) / 10.0 } else { -3.0 }).collect());
-//! let margins = Margins::new(vec![class], pool)?;
+//! let margin = |i: i32| 3.0 + f64::from(i % 10) / 10.0;
+//! let class: Vec<f64> = (0..200).map(margin).collect();
+//! let pool: Vec<f64> = (0..1000).map(|i| if i < 300 { margin(i) } else { -3.0 }).collect();
+//! let margins = Margins::new(vec![Rows::of_one_fold(class)], Rows::of_one_fold(pool))?;
 //!
 //! let estimator = EstimatorKind::default().build();
 //! let report = estimate(&margins, estimator.as_ref(), &EstimateOptions::default(), Seed(1))?;

@@ -1,25 +1,16 @@
 //! Out-of-fold margins, checked when they are built, and how often each row is counted.
 
-use std::fmt;
-
 use crate::error::{Error, Result};
 
 /// Whose rows: those labelled with an observed class, or the pool's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Group {
     /// Rows labelled with an observed class, counted from 0.
+    #[error("labelled rows of class {0}")]
     Class(usize),
     /// The unlabelled pool.
+    #[error("the pool")]
     Pool,
-}
-
-impl fmt::Display for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Class(class) => write!(f, "labelled rows of class {class}"),
-            Self::Pool => write!(f, "the pool"),
-        }
-    }
 }
 
 /// The margins of one group of rows.
@@ -29,6 +20,15 @@ pub struct Rows {
     pub values: Vec<f64>,
     /// The fold of each row: the one whose model gave its margins and had not seen it.
     pub folds: Vec<u32>,
+}
+
+impl Rows {
+    /// Rows of one margin each that one model gave, which had seen none of them.
+    pub fn of_one_fold(values: impl Into<Vec<f64>>) -> Self {
+        let values = values.into();
+        let folds = vec![0; values.len()];
+        Self { values, folds }
+    }
 }
 
 /// Out-of-fold margins of labelled rows and of the pool.
@@ -130,24 +130,24 @@ fn group_at(index: usize, width: usize) -> Group {
 fn check(group: Group, rows: &Rows, width: usize) -> Result<()> {
     let (values, folds) = (rows.values.len(), rows.folds.len());
     if values != folds * width {
-        return Err(Error::Shape {
-            group,
-            values,
-            folds,
-            width,
-        });
+        return Err(Error::Refused(format!(
+            "{group}: {values} margins and {folds} fold numbers: every row needs {width} margins and one fold number"
+        )));
     }
     if folds == 0 {
-        return Err(Error::NoRows { group });
+        return Err(Error::Refused(format!(
+            "{group} has no rows: at least one is needed"
+        )));
     }
     match rows.values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
-        Some(at) => Err(Error::NotFinite {
-            group,
-            row: at / width,
-            class: at % width,
-            value: rows.values[at],
-        }),
+        Some(at) => Err(Error::Refused(format!(
+            "{group}, row {}: margin {} is {}: margins must be finite\n\
+             hint: take differences of log-softmax values, not logarithms of rounded probabilities",
+            at / width,
+            at % width,
+            rows.values[at]
+        ))),
     }
 }
 
@@ -198,12 +198,9 @@ impl Counts {
             let drawn = self.groups.get(index).map_or(0, |counts| total(counts));
             let needed = margins.n_rows(group);
             if found != needed || drawn == 0 {
-                return Err(Error::Counts {
-                    group,
-                    found,
-                    drawn,
-                    needed,
-                });
+                return Err(Error::Refused(format!(
+                    "{group}: counts for {found} rows, of which {drawn} were drawn: {needed} rows, at least one of them drawn, are needed"
+                )));
             }
         }
         Ok(())

@@ -31,34 +31,23 @@ pub enum Lower {
     Printed,
 }
 
-/// The estimator `moments`: equation 3 on moments from the region of high margins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Matching {
-    /// Summary functions of a margin.
-    pub summary: Summary,
-    /// The choice of the region.
-    pub region: RegionOptions,
-    /// The weight of the penalty.
-    pub lambda: Lambda,
-    /// The lower bounds.
-    pub lower: Lower,
-    /// Step 1, if its printed quantity is the lower bound.
-    pub np: NpOptions,
-    /// When the solver stops.
-    pub solver: SolverOptions,
-}
-
-impl Default for Matching {
-    fn default() -> Self {
-        Self {
-            summary: Summary::Bins(1),
-            region: RegionOptions::default(),
-            lambda: Lambda::Fixed(0.0),
-            lower: Lower::Zero,
-            np: NpOptions::default(),
-            solver: SolverOptions::default(),
-        }
+mpu_data::defaults! {
+    /// The estimator `moments`: equation 3 on moments from the region of high margins.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct Matching {
+        /// Summary functions of a margin.
+        pub summary: Summary = Summary::Bins(1),
+        /// The choice of the region.
+        pub region: RegionOptions = RegionOptions::default(),
+        /// The weight of the penalty.
+        pub lambda: Lambda = Lambda::Fixed(0.0),
+        /// The lower bounds.
+        pub lower: Lower = Lower::Zero,
+        /// Step 1, if its printed quantity is the lower bound.
+        pub np: NpOptions = NpOptions::default(),
+        /// When the solver stops.
+        pub solver: SolverOptions = SolverOptions::default(),
     }
 }
 

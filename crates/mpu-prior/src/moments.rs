@@ -27,25 +27,17 @@ impl Summary {
     }
 }
 
-/// How the region of high margins is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct RegionOptions {
-    /// Thresholds tried per class: that many quantiles of its labelled margins (at most 254).
-    pub n_thresholds: usize,
-    /// Half-widths of the Wilson limits, in standard errors.
-    pub deviations: f64,
-    /// The least share of the class's labelled rows in its region.
-    pub least_share: f64,
-}
-
-impl Default for RegionOptions {
-    fn default() -> Self {
-        Self {
-            n_thresholds: 200,
-            deviations: 5.0,
-            least_share: 0.1,
-        }
+mpu_data::defaults! {
+    /// How the region of high margins is chosen.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct RegionOptions {
+        /// Thresholds tried per class: that many quantiles of its labelled margins (at most 254).
+        pub n_thresholds: usize = 200,
+        /// Half-widths of the Wilson limits, in standard errors.
+        pub deviations: f64 = 5.0,
+        /// The least share of the class's labelled rows in its region.
+        pub least_share: f64 = 0.1,
     }
 }
 
@@ -336,16 +328,10 @@ mod tests {
 
     /// One class with margins 1..=10; the pool has 2, 4, 6, 8, 10 and five rows at -1.
     fn small() -> Margins {
-        let rows = |values: Vec<f64>| Rows {
-            folds: vec![0; values.len()],
-            values,
-        };
         let pool = (1..=5).map(|i| 2.0 * f64::from(i)).chain([-1.0; 5]);
-        Margins::new(
-            vec![rows((1..=10).map(f64::from).collect())],
-            rows(pool.collect()),
-        )
-        .unwrap()
+        let class: Vec<f64> = (1..=10).map(f64::from).collect();
+        let pool = Rows::of_one_fold(pool.collect::<Vec<_>>());
+        Margins::new(vec![Rows::of_one_fold(class)], pool).unwrap()
     }
 
     #[test]

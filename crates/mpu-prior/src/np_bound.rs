@@ -20,31 +20,21 @@ pub enum Proxy {
     Top(f64),
 }
 
-/// How step 1 is done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct NpOptions {
-    /// Levels `α` of the detectors.
-    pub alphas: Vec<f64>,
-    /// The least acceptance rate on the class that is divided by, `ε`.
-    pub epsilon: f64,
-    /// Which labelled rows stand for the class.
-    pub proxy: Proxy,
-    /// One minus the confidence of the upper bound, for one class.
-    pub delta: f64,
-    /// How many thresholds the upper bound is the least over.
-    pub n_thresholds: u32,
-}
-
-impl Default for NpOptions {
-    fn default() -> Self {
-        Self {
-            alphas: vec![0.01, 0.02, 0.05],
-            epsilon: 1e-3,
-            proxy: Proxy::Labeled,
-            delta: 0.05,
-            n_thresholds: 20,
-        }
+mpu_data::defaults! {
+    /// How step 1 is done.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct NpOptions {
+        /// Levels `α` of the detectors.
+        pub alphas: Vec<f64> = vec![0.01, 0.02, 0.05],
+        /// The least acceptance rate on the class that is divided by, `ε`.
+        pub epsilon: f64 = 1e-3,
+        /// Which labelled rows stand for the class.
+        pub proxy: Proxy = Proxy::Labeled,
+        /// One minus the confidence of the upper bound, for one class.
+        pub delta: f64 = 0.05,
+        /// How many thresholds the upper bound is the least over.
+        pub n_thresholds: u32 = 20,
     }
 }
 

@@ -59,10 +59,7 @@ pub fn adversarial(priors: &Priors, size: f64, gaps: &[f64]) -> Result<Vec<f64>>
             worst = Some(shift);
         }
     }
-    worst.ok_or(Error::ShiftSize {
-        size,
-        largest: 2.0 * (1.0 - least),
-    })
+    worst.ok_or_else(|| too_large(size, 2.0 * (1.0 - least)))
 }
 
 fn check(size: f64, largest: f64) -> Result<()> {
@@ -70,7 +67,13 @@ fn check(size: f64, largest: f64) -> Result<()> {
     if (0.0..=largest + 1e-12).contains(&size) {
         return Ok(());
     }
-    Err(Error::ShiftSize { size, largest })
+    Err(too_large(size, largest))
+}
+
+fn too_large(size: f64, largest: f64) -> Error {
+    Error::Refused(format!(
+        "a shift of size {size}: it must be a number from 0 to at most {largest}"
+    ))
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Steps 1 to 3 in one call.
 
-use std::fmt;
-
 use mpu_data::{Priors, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -23,68 +21,51 @@ pub struct EstimateOptions {
 }
 
 /// Something a reader of an estimate must know.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case", tag = "note")]
 pub enum Note {
     /// The printed quantity is zero at every level.
+    #[error(
+        "not detectable at any level alpha: fixed to 0, as the paper does (the estimator said {raw:.4})"
+    )]
     NotDetectable {
         /// What the estimator said before the class was fixed to 0.
         raw: f64,
     },
     /// The estimate lies above the upper bound: margins or folds are not what they should be.
+    #[error("the estimate exceeds the upper bound {upper:.4}")]
     AboveUpper {
         /// The upper bound.
         upper: f64,
     },
     /// The printed quantity lies above the upper bound: its assumption does not hold.
+    #[error(
+        "the printed lower bound exceeds the upper bound {upper:.4}: other classes are accepted too often"
+    )]
     LowerAboveUpper {
         /// The upper bound.
         upper: f64,
     },
     /// The class has almost the same moments as another: only their sum can be known.
+    #[error("cannot be told apart from class {with}; only the sum of both can be known")]
     Collinear {
         /// The other class.
         with: usize,
     },
     /// The interval is so wide that nothing is known; the estimate was drawn towards a careful guess.
+    #[error(
+        "the rows say almost nothing about it (the estimator said {raw:.4}, drawn towards a careful guess)"
+    )]
     NothingKnown {
         /// What the estimator said.
         raw: f64,
     },
     /// Few labelled rows.
+    #[error("only {rows} labelled rows")]
     FewRows {
         /// How many.
         rows: usize,
     },
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotDetectable { raw } => write!(
-                f,
-                "not detectable at any level alpha: fixed to 0, as the paper does (the estimator said {raw:.4})"
-            ),
-            Self::AboveUpper { upper } => {
-                write!(f, "the estimate exceeds the upper bound {upper:.4}")
-            }
-            Self::LowerAboveUpper { upper } => write!(
-                f,
-                "the printed lower bound exceeds the upper bound {upper:.4}: other classes are accepted too often"
-            ),
-            Self::Collinear { with } => {
-                write!(
-                    f,
-                    "cannot be told apart from class {with}; only the sum of both can be known"
-                )
-            }
-            Self::NothingKnown { raw } => write!(
-                f,
-                "the rows say almost nothing about it (the estimator said {raw:.4}, drawn towards a careful guess)"
-            ),
-            Self::FewRows { rows } => write!(f, "only {rows} labelled rows"),
-        }
-    }
 }
 
 /// What is known of one observed class's prior.

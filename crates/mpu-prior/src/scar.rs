@@ -196,11 +196,12 @@ fn members(margins: &Margins, classes: &[usize]) -> Result<Vec<Vec<usize>>> {
     }
     let empty = members.iter().position(Vec::is_empty);
     if classes.len() != margins.n_observed() || empty.is_some() {
-        return Err(Error::Subgroups {
-            found: classes.len(),
-            needed: margins.n_observed(),
-            empty,
-        });
+        let none = empty.map_or(String::new(), |class| format!(", none of class {class}"));
+        return Err(Error::Refused(format!(
+            "{} sub-groups for margins of {}{none}: every sub-group needs labelled rows, and every class a sub-group",
+            classes.len(),
+            margins.n_observed()
+        )));
     }
     Ok(members)
 }

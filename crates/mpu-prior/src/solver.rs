@@ -19,25 +19,17 @@ pub enum Projection {
     Printed,
 }
 
-/// When the solver stops.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct SolverOptions {
-    /// How steps are projected.
-    pub projection: Projection,
-    /// The largest optimality residual `‖π - P(π - ∇/L)‖_∞` that counts as solved.
-    pub tolerance: f64,
-    /// The most steps.
-    pub max_iterations: usize,
-}
-
-impl Default for SolverOptions {
-    fn default() -> Self {
-        Self {
-            projection: Projection::Exact,
-            tolerance: 1e-12,
-            max_iterations: 20_000,
-        }
+mpu_data::defaults! {
+    /// When the solver stops.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct SolverOptions {
+        /// How steps are projected.
+        pub projection: Projection = Projection::Exact,
+        /// The largest optimality residual `‖π - P(π - ∇/L)‖_∞` that counts as solved.
+        pub tolerance: f64 = 1e-12,
+        /// The most steps.
+        pub max_iterations: usize = 20_000,
     }
 }
 

@@ -6,21 +6,14 @@ use rand_chacha::rand_core::Rng;
 
 use crate::error::Result;
 
-/// How many sub-groups a class is split into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SubgroupOptions {
-    /// The most sub-groups.
-    pub most: usize,
-    /// The fewest rows of a sub-group.
-    pub least_rows: usize,
-}
-
-impl Default for SubgroupOptions {
-    fn default() -> Self {
-        Self {
-            most: 4,
-            least_rows: 15,
-        }
+mpu_data::defaults! {
+    /// How many sub-groups a class is split into.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct SubgroupOptions {
+        /// The most sub-groups.
+        pub most: usize = 4,
+        /// The fewest rows of a sub-group.
+        pub least_rows: usize = 15,
     }
 }
 

@@ -18,12 +18,11 @@ impl System {
         let rows = target.len();
         let fits = finite(&matrix) == rows * n_classes && finite(&target) == rows;
         if rows == 0 || n_classes == 0 || matrix.len() != rows * n_classes || !fits {
-            return Err(Error::System {
-                rows,
-                classes: n_classes,
-                matrix: finite(&matrix),
-                target: finite(&target),
-            });
+            return Err(Error::Refused(format!(
+                "a matching problem of {rows} rows has {} matrix and {} target entries that are finite: {rows} x {n_classes} and {rows} are needed, and at least one row",
+                finite(&matrix),
+                finite(&target)
+            )));
         }
         let system = Self {
             n_classes,

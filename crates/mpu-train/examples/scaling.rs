@@ -12,11 +12,8 @@ use std::convert::Infallible;
 use std::time::Instant;
 
 use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
-use mpu_loss::Loss;
-use mpu_models::{ModelSpec, Threads};
-use mpu_train::{
-    Control, DeviceChoice, Event, Observer, Precision, Problem, Run, Sample, TrainSettings,
-};
+use mpu_models::ModelSpec;
+use mpu_train::{Control, Event, Observer, Problem, Run, Sample, TrainSettings};
 
 /// Prints a line an epoch.
 struct Clock(Instant);
@@ -68,24 +65,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         labels: (0..n_rows).map(label).collect(),
     };
     let priors = Priors::from_observed(&[0.2; 3])?;
+    let model = ModelSpec::mlp5(n_features, 4);
     let run = Run {
-        model: ModelSpec::mlp5(n_features, 4),
-        method: "csmpu-abs".parse()?,
-        loss: Loss::default(),
-        placement: None,
-        priors: priors.clone(),
-        costs: None,
         settings: TrainSettings {
             epochs,
             checkpoint_every: 0,
             ..TrainSettings::default()
         },
         seed: Seed(1),
-        device: DeviceChoice::Cpu,
-        engine: None,
-        precision: Precision::F32,
-        module: None,
-        threads: Threads::ONE,
+        ..Run::new(model, "csmpu-abs".parse()?, priors.clone())
     };
     let problem = Problem::new(priors.classes(), train)?;
     run.train(&problem, None, &mut Clock(Instant::now()))?;

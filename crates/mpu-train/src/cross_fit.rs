@@ -2,8 +2,7 @@
 
 use mpu_data::split::draw::shuffle;
 use mpu_data::{ClassCount, MpuLabel, Priors, Seed, Stream, bad_setting};
-use mpu_loss::Loss;
-use mpu_models::{ModelSpec, Threads};
+use mpu_models::ModelSpec;
 use mpu_risk::Objective;
 use rayon::prelude::*;
 use tracing::subscriber::{NoSubscriber, with_default};
@@ -11,7 +10,6 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use crate::device::DeviceChoice;
 use crate::error::{Error, Result};
 use crate::event::{Control, Event, Observer};
-use crate::precision::Precision;
 use crate::problem::{Problem, Sample};
 use crate::settings::{Schedule, TrainSettings};
 use crate::trainer::{Run, RunError};
@@ -156,20 +154,12 @@ impl CrossFit {
         let groups = groups.collect::<mpu_data::Result<Vec<usize>>>()?;
         let features = sample.features.select(&others);
         let problem = Problem::new(classes, Sample { features, labels })?.with_oracle(groups)?;
+        let (model, priors) = (self.model.clone(), Priors::uniform(classes));
         let run = Run {
-            model: self.model.clone(),
-            module: None,
-            method: Objective::Supervised.into(),
-            loss: Loss::default(),
-            placement: None,
-            priors: Priors::uniform(classes),
-            costs: None,
             settings: self.settings.clone(),
             seed: self.seed,
             device: self.device,
-            engine: None,
-            precision: Precision::F32,
-            threads: Threads::ONE,
+            ..Run::new(model, Objective::Supervised.into(), priors)
         };
         // Its epochs are of no interest to a log: the fold is.
         let outcome = with_default(NoSubscriber::default(), || {

@@ -6,9 +6,8 @@
 //!
 //! ```
 //! use mpu_data::{Features, MpuLabel::{Labeled, Unlabeled}, Priors, Seed, Shape};
-//! use mpu_loss::Loss;
-//! use mpu_models::{ModelSpec, Threads};
-//! use mpu_train::{DeviceChoice, Precision, Problem, Run, Sample, TrainSettings, Unobserved};
+//! use mpu_models::ModelSpec;
+//! use mpu_train::{Problem, Run, Sample, TrainSettings, Unobserved};
 //!
 //! // One observed class on the left of 0, everything else on the right; half of the pool is negative.
 //! let values = vec![-1.0, -1.2, -0.9, -1.1, 1.0, 1.2, -1.0, 0.9];
@@ -18,19 +17,9 @@
 //! let problem = Problem::new(priors.classes(), train)?;
 //!
 //! let run = Run {
-//!     model: ModelSpec::mlp5(1, 2),
-//!     module: None,
-//!     method: "csmpu-exact-nn".parse()?,
-//!     loss: Loss::default(),
-//!     placement: None,
-//!     priors,
-//!     costs: None,
 //!     settings: TrainSettings { epochs: 20, ..TrainSettings::default() },
 //!     seed: Seed(1),
-//!     device: DeviceChoice::Cpu,
-//!     engine: None,
-//!     precision: Precision::F32,
-//!     threads: Threads::ONE,
+//!     ..Run::new(ModelSpec::mlp5(1, 2), "csmpu-exact-nn".parse()?, priors)
 //! };
 //! let outcome = run.train(&problem, None, &mut Unobserved)?;
 //! let scores = run.predict(outcome.params(), &[-1.05, 1.05])?;

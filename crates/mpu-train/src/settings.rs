@@ -82,58 +82,41 @@ fn is_zero(n: &usize) -> bool {
 /// What `min-steps` leaves of a batch at the least: with fewer rows, estimates of a batch are mostly noise.
 const SMALLEST_BATCH: usize = 32;
 
-/// The settings of the training loop.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct TrainSettings {
-    /// Passes over the training rows; at least 1.
-    pub epochs: usize,
-    /// Rows of a batch, at the most; at least 1.
-    pub batch_size: usize,
-    /// Steps that an epoch has at least. Where the rows are too few for that, batches are smaller: the largest
-    /// power of two that gives so many, but no fewer than 32 rows. 0 leaves batches as they are.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub min_steps: usize,
-    /// Learning rate; finite and above 0.
-    pub lr: f64,
-    /// How the learning rate changes.
-    pub schedule: Schedule,
-    /// How rows are put into batches.
-    pub batching: Batching,
-    /// How weights begin.
-    pub init: Init,
-    /// The optimiser.
-    pub optimizer: OptimSpec,
-    /// Epochs between checkpoints; 0 for none but the last.
-    pub checkpoint_every: usize,
-    /// Which epoch's model is the result.
-    #[serde(skip_serializing_if = "Keep::is_last")]
-    pub keep: Keep,
-    /// The constants of self-training, for `csmpu-st` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub self_training: Option<SelfTraining>,
-    /// The constants of `pulse`, for that method only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pulse: Option<Pulse>,
-}
-
-impl Default for TrainSettings {
-    /// The paper's: 100 epochs, batches of 512, Adam at 1e-3 without decay, Kaiming normal.
-    fn default() -> Self {
-        Self {
-            epochs: 100,
-            batch_size: 512,
-            min_steps: 0,
-            lr: 1e-3,
-            schedule: Schedule::Constant,
-            batching: Batching::Shuffled,
-            init: Init::KaimingNormal,
-            optimizer: OptimSpec::ADAM,
-            checkpoint_every: 10,
-            keep: Keep::Last,
-            self_training: None,
-            pulse: None,
-        }
+mpu_data::defaults! {
+    /// The settings of the training loop.
+    /// The defaults are the paper's: 100 epochs, batches of 512, Adam at 1e-3 without decay, Kaiming normal.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct TrainSettings {
+        /// Passes over the training rows; at least 1.
+        pub epochs: usize = 100,
+        /// Rows of a batch, at the most; at least 1.
+        pub batch_size: usize = 512,
+        /// Steps that an epoch has at least. Where the rows are too few for that, batches are smaller: the largest
+        /// power of two that gives so many, but no fewer than 32 rows. 0 leaves batches as they are.
+        #[serde(skip_serializing_if = "is_zero")]
+        pub min_steps: usize = 0,
+        /// Learning rate; finite and above 0.
+        pub lr: f64 = 1e-3,
+        /// How the learning rate changes.
+        pub schedule: Schedule = Schedule::Constant,
+        /// How rows are put into batches.
+        pub batching: Batching = Batching::Shuffled,
+        /// How weights begin.
+        pub init: Init = Init::KaimingNormal,
+        /// The optimiser.
+        pub optimizer: OptimSpec = OptimSpec::ADAM,
+        /// Epochs between checkpoints; 0 for none but the last.
+        pub checkpoint_every: usize = 10,
+        /// Which epoch's model is the result.
+        #[serde(skip_serializing_if = "Keep::is_last")]
+        pub keep: Keep = Keep::Last,
+        /// The constants of self-training, for `csmpu-st` only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub self_training: Option<SelfTraining> = None,
+        /// The constants of `pulse`, for that method only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pulse: Option<Pulse> = None,
     }
 }
 
@@ -187,36 +170,18 @@ mod tests {
     fn settings_out_of_range_are_refused_by_name() {
         let good = TrainSettings::default();
         assert!(good.check().is_ok());
-        for (bad, name) in [
-            (
-                TrainSettings {
-                    epochs: 0,
-                    ..good.clone()
-                },
-                "train.epochs",
-            ),
-            (
-                TrainSettings {
-                    batch_size: 0,
-                    ..good.clone()
-                },
-                "train.batch-size",
-            ),
-            (
-                TrainSettings {
-                    lr: 0.0,
-                    ..good.clone()
-                },
-                "train.lr",
-            ),
-            (
-                TrainSettings {
-                    lr: f64::NAN,
-                    ..good.clone()
-                },
-                "train.lr",
-            ),
+        for (epochs, batch_size, lr, name) in [
+            (0, 1, 0.1, "train.epochs"),
+            (1, 0, 0.1, "train.batch-size"),
+            (1, 1, 0.0, "train.lr"),
+            (1, 1, f64::NAN, "train.lr"),
         ] {
+            let bad = TrainSettings {
+                epochs,
+                batch_size,
+                lr,
+                ..good.clone()
+            };
             let message = bad.check().unwrap_err().to_string();
             assert!(message.contains(name), "{message}");
         }

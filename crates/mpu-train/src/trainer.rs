@@ -65,6 +65,25 @@ pub enum RunError<E> {
 }
 
 impl Run {
+    /// A run with the default loss and settings and seed 42, on one thread of the CPU.
+    pub fn new(model: ModelSpec, method: Method, priors: Priors) -> Self {
+        Self {
+            model,
+            module: None,
+            method,
+            loss: Loss::default(),
+            placement: None,
+            priors,
+            costs: None,
+            settings: TrainSettings::default(),
+            seed: Seed(42),
+            device: DeviceChoice::Cpu,
+            engine: None,
+            precision: Precision::F32,
+            threads: Threads::ONE,
+        }
+    }
+
     /// Trains from the beginning, or from a state that an earlier run left.
     pub fn train<O: Observer>(
         &self,

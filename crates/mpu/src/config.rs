@@ -56,46 +56,48 @@ pub struct RunConfig<D = BenchmarkData> {
     pub sweep: Option<SweepConfig>,
 }
 
-/// A benchmark, and how it is made into labelled rows and a pool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BenchmarkData {
-    /// The dataset's slug.
-    pub dataset: DatasetId,
-    /// For waveform1: how many rows to generate; without it the published file is used where it is
-    /// here, and else as many rows as it has are generated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub generated_rows: Option<usize>,
-    /// The number of classes, the negative one included.
-    pub classes: ClassCount,
-    /// The share of negatives in the pool.
-    pub prior: f64,
-    /// How rows are chosen to be labelled.
-    pub protocol: Protocol,
-    /// Whether labelled rows and pool are drawn together or apart.
-    pub scenario: Scenario,
-    /// The share of each observed class that goes unlabelled, where the protocol leaves it free.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unlabeled_fraction: Option<f64>,
-    /// The share held out of every group for validation.
-    pub validation_share: f64,
-    /// The seed of the split, apart from the run's: runs with other seeds share their data.
-    pub split_seed: u64,
-    /// What is added to the pool's priors before they are handed to the estimator, for all `k` classes: wrong
-    /// priors on purpose. Sums to zero.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prior_shift: Option<Vec<f64>>,
-    /// `auto`: hand the estimator priors estimated from labelled rows and pool alone, in place of the
-    /// pool's own, which a user would not know.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priors: Option<Auto>,
-    /// Keep at most so many training rows and as many test rows, the first of each class in
-    /// proportion: for quick trials, and marked in every result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_rows: Option<usize>,
-    /// How features are scaled; the paper's way for the dataset if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scaling: Option<Scaling>,
+mpu_data::defaults! {
+    /// A benchmark, and how it is made into labelled rows and a pool.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct BenchmarkData {
+        /// The dataset's slug.
+        pub dataset: DatasetId = DatasetId::Waveform1,
+        /// For waveform1: how many rows to generate; without it the published file is used where it is
+        /// here, and else as many rows as it has are generated.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub generated_rows: Option<usize> = None,
+        /// The number of classes, the negative one included.
+        pub classes: ClassCount = ClassCount::THREE,
+        /// The share of negatives in the pool.
+        pub prior: f64 = 0.5,
+        /// How rows are chosen to be labelled.
+        pub protocol: Protocol = Protocol::default(),
+        /// Whether labelled rows and pool are drawn together or apart.
+        pub scenario: Scenario = Scenario::default(),
+        /// The share of each observed class that goes unlabelled, where the protocol leaves it free.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub unlabeled_fraction: Option<f64> = None,
+        /// The share held out of every group for validation.
+        pub validation_share: f64 = 0.0,
+        /// The seed of the split, apart from the run's: runs with other seeds share their data.
+        pub split_seed: u64 = 42,
+        /// What is added to the pool's priors before they are handed to the estimator, for all `k` classes: wrong
+        /// priors on purpose. Sums to zero.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub prior_shift: Option<Vec<f64>> = None,
+        /// `auto`: hand the estimator priors estimated from labelled rows and pool alone, in place of the
+        /// pool's own, which a user would not know.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub priors: Option<Auto> = None,
+        /// Keep at most so many training rows and as many test rows, the first of each class in
+        /// proportion: for quick trials, and marked in every result.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub max_rows: Option<usize> = None,
+        /// How features are scaled; the paper's way for the dataset if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scaling: Option<Scaling> = None,
+    }
 }
 
 /// The word `auto`.
@@ -164,26 +166,6 @@ impl<D: Default> Default for RunConfig<D> {
             model: None,
             train: TrainSettings::default(),
             sweep: None,
-        }
-    }
-}
-
-impl Default for BenchmarkData {
-    fn default() -> Self {
-        Self {
-            dataset: DatasetId::Waveform1,
-            generated_rows: None,
-            classes: ClassCount::THREE,
-            prior: 0.5,
-            protocol: Protocol::default(),
-            scenario: Scenario::default(),
-            unlabeled_fraction: None,
-            validation_share: 0.0,
-            split_seed: 42,
-            prior_shift: None,
-            priors: None,
-            max_rows: None,
-            scaling: None,
         }
     }
 }

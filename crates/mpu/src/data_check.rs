@@ -38,10 +38,11 @@ impl HeldOutCheck {
     fn describe(&self, format: Format) -> String {
         let counts = self.classes.iter().map(|(name, n)| format!("{name} {n}"));
         let counts = counts.collect::<Vec<_>>().join(", ");
-        let mut text = prose(format, &format!("held out: {} rows: {counts}", self.rows));
+        let say = |line: String| prose(format, &line);
+        let mut text = say(format!("held out: {} rows: {counts}", self.rows));
         if !self.taken_as_negative.is_empty() {
             let names = self.taken_as_negative.join(", ");
-            text += &prose(format, &format!("taken as unknown: {names}"));
+            text += &say(format!("taken as unknown: {names}"));
         }
         text
     }
@@ -54,30 +55,28 @@ pub fn describe_check(
     format: Format,
 ) -> Result<String> {
     let rendered = |table: &Table| mpu_report::render(format, table, &());
+    let say = |line: String| prose(format, &line);
     let mut text = String::new();
     let files: Vec<String> = check
         .files
         .iter()
         .map(|file| file.display().to_string())
         .collect();
-    text += &prose(
-        format,
-        &format!("read: {} ({})", files.join(", "), check.format),
-    );
-    text += &prose(
-        format,
-        &format!("rows: {}, numbers per row: {}", check.rows, check.features),
-    );
+    text += &say(format!("read: {} ({})", files.join(", "), check.format));
+    text += &say(format!(
+        "rows: {}, numbers per row: {}",
+        check.rows, check.features
+    ));
     for (what, column) in [
         ("label column", &check.label_column),
         ("id column", &check.id_column),
     ] {
         if let Some(column) = column {
-            text += &prose(format, &format!("{what}: {column}"));
+            text += &say(format!("{what}: {column}"));
         }
     }
     if !check.excluded.is_empty() {
-        text += &prose(format, &format!("left out: {}", check.excluded.join(", ")));
+        text += &say(format!("left out: {}", check.excluded.join(", ")));
     }
     let mut classes = Table::new([("class", Align::Left), ("labelled rows", Align::Right)]);
     for class in &check.classes {
@@ -86,20 +85,14 @@ pub fn describe_check(
     classes.push(["(unlabelled pool)".to_owned(), check.unlabeled.to_string()]);
     text += &rendered(&classes)?;
     for marker in &check.labels.markers {
-        text += &prose(
-            format,
-            &format!(
-                "unlabelled rows are marked by {}: {} rows",
-                marker.marker, marker.rows
-            ),
-        );
+        text += &say(format!(
+            "unlabelled rows are marked by {}: {} rows",
+            marker.marker, marker.rows
+        ));
     }
     if check.labels.unlabeled_by_file > 0 {
         let rows = check.labels.unlabeled_by_file;
-        text += &prose(
-            format,
-            &format!("unlabelled by their file or list: {rows} rows"),
-        );
+        text += &say(format!("unlabelled by their file or list: {rows} rows"));
     }
     let (scenario, meaning) = match check.sampling.scheme {
         SamplingScheme::SingleSample => (
@@ -113,54 +106,37 @@ pub fn describe_check(
         SamplingScheme::Unknown => ("not known", "the rows themselves cannot tell"),
     };
     let why = &check.sampling.why;
-    text += &prose(
-        format,
-        &format!("scenario: {scenario}, because {why}; {meaning}"),
-    );
+    text += &say(format!("scenario: {scenario}, because {why}; {meaning}"));
     if !check.columns.is_empty() {
         text += &rendered(&columns(check))?;
     }
     if check.missing() > 0 {
         let missing = check.missing();
-        text += &prose(
-            format,
-            &format!(
-                "missing values: {missing}; a forest takes them as they are, a network takes the median or the most frequent category, unless --missing says otherwise"
-            ),
-        );
+        text += &say(format!(
+            "missing values: {missing}; a forest takes them as they are, a network takes the median or the most frequent category, unless --missing says otherwise"
+        ));
     }
-    text += &prose(
-        format,
-        &format!(
-            "duplicate rows: {}; labelled rows that are also in the pool: {}",
-            check.duplicates.rows, check.duplicates.labeled_in_pool
-        ),
-    );
+    text += &say(format!(
+        "duplicate rows: {}; labelled rows that are also in the pool: {}",
+        check.duplicates.rows, check.duplicates.labeled_in_pool
+    ));
     for suspect in &check.leakage {
-        text += &prose(
-            format,
-            &format!(
-                "suspected leakage: {} alone almost separates labelled from unlabelled rows (AUC {:.3})",
-                suspect.column, suspect.auc
-            ),
-        );
+        text += &say(format!(
+            "suspected leakage: {} alone almost separates labelled from unlabelled rows (AUC {:.3})",
+            suspect.column, suspect.auc
+        ));
     }
     if let Some(held) = held_out {
         text += &held.describe(format);
     }
     for warning in &check.warnings {
-        text += &prose(format, &format!("warning: {warning}"));
+        text += &say(format!("warning: {warning}"));
     }
     Ok(text)
 }
 
 fn columns(check: &DataCheck) -> Table {
-    let mut columns = Table::new([
-        ("column", Align::Left),
-        ("type", Align::Left),
-        ("missing", Align::Right),
-        ("constant", Align::Left),
-    ]);
+    let mut columns = Table::with("column | type | missing: | constant");
     for column in &check.columns {
         let kind = match column.kind {
             ColumnType::Numeric => "number".to_owned(),

@@ -31,31 +31,18 @@ use crate::scorer::Scorer;
 /// The version of `model.json`.
 const VERSION: u32 = 2;
 
-/// The file of the network's weights.
+// The files of a run.
 const NETWORK: &str = "model.safetensors";
-
-/// The file of the forest.
 const FOREST: &str = "forest.safetensors";
-
-/// The file of the training rows that answers are explained by.
+/// The training rows that answers are explained by.
 const BACKGROUND: &str = "background.json";
-
-/// The file of the record.
 const RECORD: &str = "record.json";
-
-/// The file of the configuration.
 const CONFIG: &str = "config.toml";
-
-/// The file of the model's card.
 const CARD: &str = "model.json";
-
-/// The file of the rows that were held out.
 const HELD_OUT: &str = "held-out.csv";
-
-/// The file of the state to resume from.
+/// The state to resume from.
 const CHECKPOINT: &str = "checkpoint.safetensors";
-
-/// The file of the figures of every epoch.
+/// The figures of every epoch.
 const METRICS: &str = "metrics.csv";
 
 /// The files of a model by name, each with its bytes, in the order in which they are written.

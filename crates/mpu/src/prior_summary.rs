@@ -146,12 +146,8 @@ mod tests {
     fn a_share_of_which_nothing_is_known_is_told_with_its_ends() {
         // Twelve labelled rows spread over the same margins as the pool: to `moments` all of the pool may be of the
         // class, to `elkan-noto` almost nothing.
-        let rows = |n: u32| Rows {
-            values: (0..n)
-                .map(|i| f64::from(i * 7 % n) / f64::from(n) + 2.0)
-                .collect(),
-            folds: vec![0; n as usize],
-        };
+        let value = |i, n| f64::from(i * 7 % n) / f64::from(n) + 2.0;
+        let rows = |n| Rows::of_one_fold((0..n).map(|i| value(i, n)).collect::<Vec<_>>());
         let margins = Margins::new(vec![rows(12)], rows(60)).unwrap();
         let options = EstimateOptions::default();
         let kind = EstimatorKind::default();

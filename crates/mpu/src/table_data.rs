@@ -14,85 +14,87 @@ use serde::{Deserialize, Serialize};
 use crate::config::Auto;
 use crate::error::{Context as _, Result, bail};
 
-/// A table or folder of images of the user's own, how it is to be understood, and what is known of its pool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct TableData {
-    /// The table, or a folder of images.
-    pub file: PathBuf,
-    /// A table with true labels to judge by.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub test: Option<PathBuf>,
-    /// The format; by the file's name if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_format: Option<InputFormat>,
-    /// The column with the labels.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label_column: Option<String>,
-    /// A column that identifies rows and is no feature.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id_column: Option<String>,
-    /// Columns that are no features.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub exclude: Vec<String>,
-    /// Columns that are categories even if they look like numbers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub categorical: Vec<String>,
-    /// What to do with missing values; unlike in the library, they are kept for forests and filled in for networks
-    /// unless told otherwise.
-    pub missing: Missing,
-    /// How unlabelled rows are marked; found out if not given.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unlabeled_marker: Vec<String>,
-    /// A second table with the same columns: the pool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unlabeled: Option<PathBuf>,
-    /// A list of labelled rows among the rows of the table, joined by `key`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub positives: Option<PathBuf>,
-    /// The column that joins `positives`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// The column of `positives` that holds class names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub positives_class: Option<String>,
-    /// The labels of an .npy array, as an array of their own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub labels: Option<PathBuf>,
-    /// The separator of CSV text: one character, or `tab`; found in the header line if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delimiter: Option<String>,
-    /// What stands before the fraction of numbers in CSV text.
-    #[serde(skip_serializing_if = "is_default")]
-    pub decimal: Decimal,
-    /// Further words that stand for a missing value.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub missing_marker: Vec<String>,
-    /// Classes whose names, such as `NA`, would else stand for a missing label.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub class_word: Vec<String>,
-    /// The most categories that a column of text may have; 100 if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_categories: Option<usize>,
-    /// The size that images are scaled to, such as `64x48`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub image_size: Option<String>,
-    /// What a file may ask for.
-    #[serde(skip_serializing_if = "is_default")]
-    pub limits: Limits,
-    /// The share of every group that is held out for calibration and checks.
-    pub validation_share: f64,
-    /// The seed of what is held out.
-    pub split_seed: u64,
-    /// How features are scaled: pixels by 255, columns to mean 0 and deviation 1 if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scaling: Option<Scaling>,
-    /// `auto`, or the share of each observed class in the pool.
-    pub priors: TablePriors,
-    /// Whether labelled rows and pool are one population (`single-sample`) or were collected separately
-    /// (`case-control`); `auto` goes by how they are given.
-    #[serde(skip_serializing_if = "TableScenario::is_auto")]
-    pub scenario: TableScenario,
+mpu_data::defaults! {
+    /// A table or folder of images of the user's own, how it is to be understood, and what is known of its pool.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct TableData {
+        /// The table, or a folder of images.
+        pub file: PathBuf = PathBuf::new(),
+        /// A table with true labels to judge by.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub test: Option<PathBuf> = None,
+        /// The format; by the file's name if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub input_format: Option<InputFormat> = None,
+        /// The column with the labels.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub label_column: Option<String> = None,
+        /// A column that identifies rows and is no feature.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub id_column: Option<String> = None,
+        /// Columns that are no features.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub exclude: Vec<String> = Vec::new(),
+        /// Columns that are categories even if they look like numbers.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub categorical: Vec<String> = Vec::new(),
+        /// What to do with missing values; unlike in the library, they are kept for forests and filled in for networks
+        /// unless told otherwise.
+        pub missing: Missing = Missing::Keep,
+        /// How unlabelled rows are marked; found out if not given.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub unlabeled_marker: Vec<String> = Vec::new(),
+        /// A second table with the same columns: the pool.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub unlabeled: Option<PathBuf> = None,
+        /// A list of labelled rows among the rows of the table, joined by `key`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub positives: Option<PathBuf> = None,
+        /// The column that joins `positives`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub key: Option<String> = None,
+        /// The column of `positives` that holds class names.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub positives_class: Option<String> = None,
+        /// The labels of an .npy array, as an array of their own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub labels: Option<PathBuf> = None,
+        /// The separator of CSV text: one character, or `tab`; found in the header line if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delimiter: Option<String> = None,
+        /// What stands before the fraction of numbers in CSV text.
+        #[serde(skip_serializing_if = "is_default")]
+        pub decimal: Decimal = Decimal::default(),
+        /// Further words that stand for a missing value.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub missing_marker: Vec<String> = Vec::new(),
+        /// Classes whose names, such as `NA`, would else stand for a missing label.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub class_word: Vec<String> = Vec::new(),
+        /// The most categories that a column of text may have; 100 if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub max_categories: Option<usize> = None,
+        /// The size that images are scaled to, such as `64x48`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub image_size: Option<String> = None,
+        /// What a file may ask for.
+        #[serde(skip_serializing_if = "is_default")]
+        pub limits: Limits = Limits::default(),
+        /// The share of every group that is held out for calibration and checks.
+        pub validation_share: f64 = 0.2,
+        /// The seed of what is held out.
+        pub split_seed: u64 = 42,
+        /// How features are scaled: pixels by 255, columns to mean 0 and deviation 1 if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scaling: Option<Scaling> = None,
+        /// `auto`, or the share of each observed class in the pool.
+        pub priors: TablePriors = TablePriors::Estimated(Auto::Auto),
+        /// Whether labelled rows and pool are one population (`single-sample`) or were collected separately
+        /// (`case-control`); `auto` goes by how they are given.
+        #[serde(skip_serializing_if = "TableScenario::is_auto")]
+        pub scenario: TableScenario = TableScenario::Found(Auto::Auto),
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -159,39 +161,6 @@ impl TableScenario {
 }
 
 mpu_data::named!(TableScenario, "scenario");
-
-impl Default for TableData {
-    fn default() -> Self {
-        Self {
-            file: PathBuf::new(),
-            test: None,
-            input_format: None,
-            label_column: None,
-            id_column: None,
-            exclude: Vec::new(),
-            categorical: Vec::new(),
-            missing: Missing::Keep,
-            unlabeled_marker: Vec::new(),
-            unlabeled: None,
-            positives: None,
-            key: None,
-            positives_class: None,
-            labels: None,
-            delimiter: None,
-            decimal: Decimal::default(),
-            missing_marker: Vec::new(),
-            class_word: Vec::new(),
-            max_categories: None,
-            image_size: None,
-            limits: Limits::default(),
-            validation_share: 0.2,
-            split_seed: 42,
-            scaling: None,
-            priors: TablePriors::Estimated(Auto::Auto),
-            scenario: TableScenario::Found(Auto::Auto),
-        }
-    }
-}
 
 impl TableData {
     /// How the table is to be understood.

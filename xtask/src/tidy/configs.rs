@@ -72,11 +72,6 @@ mod tests {
     }
 
     #[test]
-    fn a_full_header_passes() {
-        assert_eq!(found(GOOD), [""; 0]);
-    }
-
-    #[test]
     fn no_configs_are_no_fault_and_other_files_are_not_configs() {
         let tree = Tree::new(&[("configs/README.md", "text")]);
         assert_eq!(check(tree.root()).unwrap(), []);
@@ -84,42 +79,34 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_header_is_found() {
-        let found = found("name = \"smoke\"\n# command: a\n# time: b\n# expect: c\n");
-        assert_eq!(found.len(), 1);
-        assert!(
-            found[0].starts_with(
-                "configs/smoke.toml:1: the file does not open with a comment header\n  hint: begin"
+    fn what_a_header_lacks_is_found() {
+        assert_eq!(found(GOOD), [""; 0]);
+        let below = GOOD.replace("# time: 20 seconds\n", "") + "# time: 20 seconds\n";
+        for (text, wanted) in [
+            (
+                GOOD.replace("time: 20 seconds", "time:"),
+                "4: `time:` says nothing",
             ),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn each_missing_line_is_found() {
-        for key in KEYS {
-            let text: String = GOOD
-                .lines()
-                .filter(|line| !line.contains(&format!("{key}:")))
-                .flat_map(|line| [line, "\n"])
-                .collect();
-            let expected = format!(
-                "configs/smoke.toml:1: the header has no `{key}:` line\n  \
-                 hint: add `# {key}: …` to the comment that opens the file"
-            );
-            assert_eq!(found(&text), [expected]);
+            (
+                format!("name = 1\n{GOOD}"),
+                "1: the file does not open with a comment header\n  \
+                 hint: begin with lines `# command: …`, `# time: …` and `# expect: …`",
+            ),
+            (
+                below,
+                "1: the header has no `time:` line\n  \
+                 hint: add `# time: …` to the comment that opens the file",
+            ),
+        ] {
+            assert_eq!(found(&text), [format!("configs/smoke.toml:{wanted}")]);
         }
-    }
-
-    #[test]
-    fn a_line_below_the_header_does_not_count() {
-        let text = GOOD.replace("# time: 20 seconds\n", "") + "# time: 20 seconds\n";
-        assert_eq!(found(&text).len(), 1);
-    }
-
-    #[test]
-    fn an_empty_line_is_found() {
-        let text = GOOD.replace("time: 20 seconds", "time:");
-        assert_eq!(found(&text), ["configs/smoke.toml:4: `time:` says nothing"]);
+        for key in KEYS {
+            let text = GOOD.replace(&format!("{key}:"), "other:");
+            let [found] = &found(&text)[..] else {
+                panic!("{key}");
+            };
+            let wanted = format!("configs/smoke.toml:1: the header has no `{key}:` line\n");
+            assert!(found.starts_with(&wanted), "{found}");
+        }
     }
 }

@@ -254,13 +254,10 @@ mod tests {
         lines(&check(tree.root()).unwrap())
     }
 
-    fn with_row(row: &str) -> String {
-        TABLE.replace("\n\n| symbol", &format!("\n{row}\n\n| symbol"))
-    }
-
-    #[test]
-    fn a_full_ledger_passes() {
-        assert_eq!(found(TABLE, CODE), [""; 0]);
+    /// What is found where one text of the ledger is replaced by another.
+    fn in_ledger(from: &str, to: &str) -> Vec<String> {
+        assert!(TABLE.contains(from), "{from}");
+        found(&TABLE.replace(from, to), CODE)
     }
 
     #[test]
@@ -272,130 +269,112 @@ mod tests {
     }
 
     #[test]
-    fn an_equation_without_a_home_is_found() {
-        let code = CODE.replacen("#[doc(alias = \"eq:hinge\")]", "", 1);
-        assert_eq!(
-            found(TABLE, &code),
-            ["docs/EQUATIONS.md:5: `hinge` has no home in the code\n  \
-                 hint: add `#[doc(alias = \"eq:hinge\")]` to the item that computes it"]
-        );
-    }
-
-    #[test]
-    fn two_homes_are_found_and_named() {
-        let code = format!(
+    fn what_the_code_has_too_little_or_too_much_is_found() {
+        let three = format!(
             "{CODE}struct S {{\n    #[doc(alias = \"eq:hinge\")]\n    h: u8,\n}}\nimpl S {{\n    \
              #[doc(alias = \"eq:hinge\")]\n    fn h2() {{}}\n}}\n"
         );
-        assert_eq!(
-            found(TABLE, &code),
-            ["docs/EQUATIONS.md:5: `hinge` has 3 homes: \
+        for (code, wanted) in [
+            (
+                CODE.replacen("#[doc(alias = \"eq:hinge\")]", "", 1),
+                "docs/EQUATIONS.md:5: `hinge` has no home in the code\n  \
+                 hint: add `#[doc(alias = \"eq:hinge\")]` to the item that computes it",
+            ),
+            (
+                three,
+                "docs/EQUATIONS.md:5: `hinge` has 3 homes: \
                  `mpu_loss::hinge` (crates/mpu-loss/src/lib.rs:4) and \
                  `mpu_loss::S::h` (crates/mpu-loss/src/lib.rs:23) and \
                  `mpu_loss::S::h2` (crates/mpu-loss/src/lib.rs:27)\n  \
-                 hint: keep the alias on the item that computes it"]
-        );
-    }
-
-    #[test]
-    fn a_doubled_row_is_found() {
-        let ledger =
-            with_row("| `ramp` | eq. 4 | `mpu_loss::Surrogate::Ramp` | `ramp_is_bounded` |");
-        assert_eq!(
-            found(&ledger, CODE),
-            ["docs/EQUATIONS.md:8: `ramp` is listed twice, first in line 6"]
-        );
-    }
-
-    #[test]
-    fn a_home_without_a_row_is_found() {
-        let code = CODE.replace("clipped hinge", "eq:rump");
-        assert_eq!(
-            found(TABLE, &code),
-            [
+                 hint: keep the alias on the item that computes it",
+            ),
+            (
+                CODE.replace("clipped hinge", "eq:rump"),
                 "crates/mpu-loss/src/lib.rs:8: `mpu_loss::Surrogate::Ramp` is the home of `rump`, \
-                 which has no row in docs/EQUATIONS.md\n  hint: add a row for it, or correct the alias"
-            ]
-        );
+                 which has no row in docs/EQUATIONS.md\n  hint: add a row for it, or correct the alias",
+            ),
+            (
+                format!("{CODE}#[doc(alias = \"eq:area\")]\nfn area() {{}}\n"),
+                "docs/EQUATIONS.md:7: `area` is planned but has a home: \
+                 `mpu_loss::area` (crates/mpu-loss/src/lib.rs:22)\n  \
+                 hint: name the home and its test in the row",
+            ),
+        ] {
+            assert_eq!(found(TABLE, &code), [wanted]);
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_wrong_is_found() {
+        for (from, to, line, wanted) in [
+            (
+                "`ramp_is_bounded`",
+                "none",
+                6,
+                "the row of `ramp` names no test\n  hint: name the test function in backticks",
+            ),
+            (
+                "`mpu_loss::hinge`",
+                "mpu_loss::hinge",
+                5,
+                "the row of `hinge` names no home\n  hint: write `mpu_loss::hinge`",
+            ),
+            (
+                "paper::all_claims",
+                "all_clams",
+                5,
+                "the test `all_clams` of `hinge` does not exist",
+            ),
+            // A function, but no test.
+            (
+                "paper::all_claims",
+                "helper",
+                5,
+                "the test `helper` of `hinge` does not exist",
+            ),
+            (
+                "\n\n| s",
+                "\n| `ramp` | | `Ramp` | `ramp_is_bounded` |\n\n| s",
+                8,
+                "`ramp` is listed twice, first in line 6",
+            ),
+            (
+                "\n\n| s",
+                "\n| `a` | |z| | planned | |\n\n| s",
+                8,
+                "the row has 6 cells where the table has 4\n  hint: write a bar inside a cell as `\\|`",
+            ),
+            (
+                "\n\n| s",
+                "\n| area | eq. 9 | planned | |\n\n| s",
+                8,
+                "the first cell is not one id in backticks",
+            ),
+        ] {
+            assert_eq!(
+                in_ledger(from, to),
+                [format!("docs/EQUATIONS.md:{line}: {wanted}")]
+            );
+        }
     }
 
     #[test]
     fn a_row_that_names_another_home_is_found() {
+        assert_eq!(found(TABLE, CODE), [""; 0]);
+        for named in ["Surrogate::Ramp", "mpu_loss::Ramp", "Ramp"] {
+            assert_eq!(in_ledger("mpu_loss::Surrogate::Ramp", named), [""; 0]);
+        }
         for named in [
             "mpu_loss::hinges",
             "mpu_loss::ramp::hinge",
             "mpu_risk::hinge",
         ] {
-            assert_eq!(
-                found(&TABLE.replace("mpu_loss::hinge", named), CODE),
-                [format!(
-                    "docs/EQUATIONS.md:5: the home of `hinge` is `mpu_loss::hinge` \
-                     (crates/mpu-loss/src/lib.rs:4), not `{named}`\n  \
-                     hint: correct the row; modules on the way may be left out of the path"
-                )]
+            let wanted = format!(
+                "docs/EQUATIONS.md:5: the home of `hinge` is `mpu_loss::hinge` \
+                 (crates/mpu-loss/src/lib.rs:4), not `{named}`\n  \
+                 hint: correct the row; modules on the way may be left out of the path"
             );
-        }
-        for named in ["Surrogate::Ramp", "mpu_loss::Ramp", "Ramp"] {
-            let ledger = TABLE.replace("mpu_loss::Surrogate::Ramp", named);
-            assert_eq!(found(&ledger, CODE), [""; 0]);
-        }
-        assert_eq!(
-            found(&TABLE.replace("`mpu_loss::hinge`", "mpu_loss::hinge"), CODE),
-            [
-                "docs/EQUATIONS.md:5: the row of `hinge` names no home\n  hint: write `mpu_loss::hinge`"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_planned_equation_with_a_home_is_found() {
-        let code = format!("{CODE}#[doc(alias = \"eq:area\")]\nfn area() {{}}\n");
-        assert_eq!(
-            found(TABLE, &code),
-            ["docs/EQUATIONS.md:7: `area` is planned but has a home: \
-                 `mpu_loss::area` (crates/mpu-loss/src/lib.rs:22)\n  \
-                 hint: name the home and its test in the row"]
-        );
-    }
-
-    #[test]
-    fn a_test_that_does_not_exist_is_found() {
-        // `helper` is a function but no test.
-        for name in ["all_clams", "helper"] {
-            assert_eq!(
-                found(&TABLE.replace("paper::all_claims", name), CODE),
-                [format!(
-                    "docs/EQUATIONS.md:5: the test `{name}` of `hinge` does not exist"
-                )]
-            );
-        }
-    }
-
-    #[test]
-    fn a_row_without_a_test_is_found() {
-        assert_eq!(
-            found(&TABLE.replace("`ramp_is_bounded`", "none"), CODE),
-            ["docs/EQUATIONS.md:6: the row of `ramp` names no test\n  \
-                 hint: name the test function in backticks"]
-        );
-    }
-
-    #[test]
-    fn rows_that_cannot_be_read_are_found() {
-        for (row, what) in [
-            (
-                "| `area` | |z| | planned | |",
-                "the row has 6 cells where the table has 4\n  hint: write a bar inside a cell as `\\|`",
-            ),
-            (
-                "| area | eq. 9 | planned | |",
-                "the first cell is not one id in backticks",
-            ),
-        ] {
-            assert_eq!(
-                found(&with_row(row), CODE),
-                [format!("docs/EQUATIONS.md:8: {what}")]
-            );
+            assert_eq!(in_ledger("mpu_loss::hinge", named), [wanted]);
         }
     }
 }

@@ -128,18 +128,23 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_path_is_found() {
-        for dir in MACHINE_DIRS {
-            let text = format!("first\nsee \"/{dir}/data/x.csv\"\n");
+    fn paths_of_a_machine_and_unfinished_code_are_found() {
+        let path = |dir: &str| {
+            let hint = "use a path from the workspace root, a flag or an environment variable";
+            let what = format!("`/{dir}/` is a path of one machine\n  hint: {hint}");
+            (format!("first\nsee \"/{dir}/data/x.csv\"\n"), what)
+        };
+        let unfinished = (
+            format!("fn later() {{\n    {UNFINISHED})\n}}\n"),
+            format!(
+                "unfinished code: `{UNFINISHED}…)`\n  \
+                 hint: finish it, or return an error that says what is missing"
+            ),
+        );
+        for (text, wanted) in MACHINE_DIRS.map(path).into_iter().chain([unfinished]) {
             let tree = tracked(&[("docs/notes.md", &text)]);
             let found = lines(&check(tree.root()).unwrap().unwrap());
-            assert_eq!(
-                found,
-                [format!(
-                    "docs/notes.md:2: `/{dir}/` is a path of one machine\n  hint: use a path \
-                     from the workspace root, a flag or an environment variable"
-                )]
-            );
+            assert_eq!(found, [format!("docs/notes.md:2: {wanted}")]);
         }
     }
 
@@ -155,20 +160,6 @@ mod tests {
             let text = format!("{start}/{}/x\n", MACHINE_DIRS[0]);
             assert_eq!(check_text("a.md", &text).len(), 1, "{text}");
         }
-    }
-
-    #[test]
-    fn unfinished_code_is_found() {
-        let text = format!("fn later() {{\n    {UNFINISHED})\n}}\n");
-        let tree = tracked(&[("src/lib.rs", &text)]);
-        let found = lines(&check(tree.root()).unwrap().unwrap());
-        assert_eq!(
-            found,
-            [format!(
-                "src/lib.rs:2: unfinished code: `{UNFINISHED}…)`\n  \
-                 hint: finish it, or return an error that says what is missing"
-            )]
-        );
     }
 
     #[test]

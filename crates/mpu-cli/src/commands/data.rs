@@ -7,7 +7,7 @@ use mpu_data::source::resolve::status;
 use mpu_data::source::unpack::Limit;
 use mpu_data::source::verify::{FileCheck, Verification, verify};
 use mpu_data::source::{acquire, resolve};
-use mpu_report::{Align, Format, Table, render};
+use mpu_report::{Format, Table, render};
 use serde::Serialize;
 
 use crate::args;
@@ -27,14 +27,7 @@ pub(crate) fn list(args: &args::DataList) -> anyhow::Result<Answer> {
         licence: &'static str,
     }
     let locations = args.place.locations();
-    let mut table = Table::new([
-        ("name", Align::Left),
-        ("rows", Align::Right),
-        ("shape", Align::Right),
-        ("classes", Align::Right),
-        ("here", Align::Left),
-        ("source", Align::Left),
-    ]);
+    let mut table = Table::with("name | rows: | shape: | classes: | here | source");
     let mut rows = Vec::new();
     for id in DatasetId::ALL {
         let (card, status) = (id.card(), status(id, &locations));

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use mpu_loss::{ConstantSum, Loss, Precision, constant_sum};
-use mpu_report::{Align, Table, paper, render};
+use mpu_report::{Table, paper, render};
 use serde::Serialize;
 
 use crate::args;
@@ -65,18 +65,10 @@ fn measure(published: paper::LossVariant) -> anyhow::Result<LossCheck> {
 }
 
 fn table(rows: &[LossCheck]) -> Table {
-    let mut table = Table::new([
-        ("loss", Align::Left),
-        ("gamma", Align::Right),
-        ("form", Align::Left),
-        ("constant sum", Align::Left),
-        ("max, published", Align::Right),
-        ("max, f32", Align::Right),
-        ("max, f64", Align::Right),
-        ("p99, published", Align::Right),
-        ("p99, f32", Align::Right),
-        ("p99, f64", Align::Right),
-    ]);
+    let mut table = Table::with(
+        "loss | gamma: | form | constant sum | max, published: | max, f32: | max, f64: | \
+         p99, published: | p99, f32: | p99, f64:",
+    );
     for row in rows {
         table.push([
             row.loss.clone(),

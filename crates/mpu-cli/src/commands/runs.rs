@@ -38,11 +38,7 @@ pub(crate) fn plan(args: &Plan) -> anyhow::Result<Answer> {
     if let Some(path) = &args.write {
         plan::write(path, &runs)?;
     }
-    let mut table = Table::new([
-        ("id", Align::Left),
-        ("run", Align::Left),
-        ("cost", Align::Right),
-    ]);
+    let mut table = Table::with("id | run | cost:");
     let mut rows = Vec::new();
     for run in &runs {
         table.push([run.id.clone(), run.name(), format!("{:.1}", run.cost())]);
@@ -219,12 +215,7 @@ pub(crate) fn collect(args: &Collect) -> anyhow::Result<Answer> {
         }
         groups.entry(name).or_default().push(record);
     }
-    let mut table = Table::new([
-        ("run", Align::Left),
-        ("seeds", Align::Right),
-        ("accuracy", Align::Right),
-        ("macro F1", Align::Right),
-    ]);
+    let mut table = Table::with("run | seeds: | accuracy: | macro F1:");
     let mut rows = Vec::new();
     for name in &order {
         let group = &groups[name];

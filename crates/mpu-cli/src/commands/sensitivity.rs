@@ -8,7 +8,7 @@ use mpu_eval::PuJudgement;
 use mpu_prior::bootstrap::Keep as KeepReplicates;
 use mpu_prior::{BootstrapOptions, EstimateOptions, EstimatorKind, perturb, propagate};
 use mpu_report::figures::{Misspecification, Scheme};
-use mpu_report::{Align, Format, Table, stats};
+use mpu_report::{Format, Table, stats};
 use mpu_risk::bounds::loss_gap;
 use mpu_train::Unobserved;
 use rayon::prelude::*;
@@ -232,12 +232,7 @@ where
         }
         bar.finish_and_clear();
         let rest: Vec<f64> = rows.iter().skip(1).map(|row| row.macro_f1).collect();
-        let mut table = Table::new([
-            ("priors", Align::Left),
-            ("values", Align::Left),
-            ("macro-F1", Align::Right),
-            ("± over seeds", Align::Right),
-        ]);
+        let mut table = Table::with("priors | values | macro-F1: | ± over seeds:");
         for row in &rows {
             let values: Vec<String> = row.values.iter().map(|p| format!("{p:.3}")).collect();
             let deviation = row.deviation;
@@ -330,12 +325,7 @@ where
 
 impl Found<'_> {
     fn describe(&self, format: Format) -> anyhow::Result<String> {
-        let mut table = Table::new([
-            ("scheme", Align::Left),
-            ("sum of |Δ|", Align::Right),
-            ("macro-F1", Align::Right),
-            ("± over seeds", Align::Right),
-        ]);
+        let mut table = Table::with("scheme | sum of |Δ|: | macro-F1: | ± over seeds:");
         for scores in &self.study.scores {
             for point in &scores.points {
                 table.push([

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mpu_data::source::load::{LoadOptions, load};
 use mpu_data::split::DropReason;
 use mpu_data::{Seed, Split, SplitSpec};
-use mpu_report::{Align, Format, Table, render};
+use mpu_report::{Format, Table, render};
 
 use crate::args;
 use crate::commands::Answer;
@@ -35,14 +35,7 @@ pub(crate) fn run(args: &args::SplitArgs) -> anyhow::Result<Answer> {
     let summary = Split::of(&data, &spec)?.summary();
     let names = data.train.class_names();
     let negative = args.classes.negative();
-    let mut table = Table::new([
-        ("class", Align::Left),
-        ("labelled", Align::Right),
-        ("in the pool", Align::Right),
-        ("validation", Align::Right),
-        ("test", Align::Right),
-        ("prior", Align::Right),
-    ]);
+    let mut table = Table::with("class | labelled: | in the pool: | validation: | test: | prior:");
     for class in 0..args.classes.get() {
         let count = |counts: &[usize]| counts.get(class).map_or(String::new(), usize::to_string);
         let name = if class == negative {

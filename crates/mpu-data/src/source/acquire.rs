@@ -22,20 +22,24 @@ pub fn fetch(id: DatasetId, locations: &Locations, progress: &dyn Progress) -> R
 pub(crate) fn missing(id: DatasetId, locations: &Locations, reason: &str) -> Error {
     let card = id.card();
     let folders = locations.folders(card);
-    let put_into = folders.first().map_or_else(
-        || locations.cache_folder(card),
-        |(_, folder)| folder.clone(),
-    );
+    let cache = locations.cache_folder(card);
+    let put_into = folders.first().map_or(&cache, |(_, folder)| folder);
     let files = card.parts.iter().flat_map(|part| part.files);
-    Error::FilesMissing {
-        dataset: id.slug(),
-        reason: reason.to_owned(),
-        looked_in: folders.into_iter().map(|(_, folder)| folder).collect(),
-        files: files
-            .map(|file| format!("{} ({})", file.name, file.url(card.upstream)))
-            .collect(),
-        put_into,
-    }
+    let files = files.map(|file| format!("{} ({})", file.name, file.url(card.upstream)));
+    let looked_in = folders
+        .iter()
+        .map(|(_, folder)| folder.display().to_string());
+    let looked_in = looked_in.collect::<Vec<_>>().join(", ");
+    Error::Refused(format!(
+        "the files of {id} are not here: {reason}; looked in {}\nhint: put {} into {}",
+        if folders.is_empty() {
+            "no folder"
+        } else {
+            &looked_in
+        },
+        files.collect::<Vec<_>>().join(", "),
+        put_into.display()
+    ))
 }
 
 #[cfg(not(feature = "fetch"))]

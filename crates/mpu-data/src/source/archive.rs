@@ -79,8 +79,6 @@ impl Member {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::io::Write;
-
     use super::*;
     use crate::source::catalog::Packing;
 
@@ -96,9 +94,7 @@ pub(super) mod tests {
             tar.resize(tar.len().next_multiple_of(BLOCK), 0);
         }
         tar.resize(tar.len() + 2 * BLOCK, 0);
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packer.write_all(&tar).unwrap();
-        packer.finish().unwrap()
+        crate::source::unpack::tests::gzip(&tar)
     }
 
     const fn wanted(name: &'static str, size: u64) -> FileCard {

@@ -25,36 +25,24 @@ use crate::source::progress::Progress;
 use crate::source::resolve::shown;
 use crate::source::unpack::{Limit, read_file, unlzw};
 
-/// How often and how patiently a failed transfer is tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// Attempts in a row that may bring no new byte.
-    pub attempts: u32,
-    /// The pause after the first failure; it doubles after each further one, up to a minute.
-    pub first_pause: Duration,
-    /// How long to wait for another process that downloads the same file.
-    pub lock_timeout: Duration,
-    /// How long a name may take to be resolved, and a connection to be made.
-    pub connect_timeout: Duration,
-    /// How long a server may stay silent, and over how long its rate is looked at.
-    pub stall_timeout: Duration,
-    /// Bytes per second below which a server is too slow to wait for.
-    pub least_rate: u64,
-    /// How often a server may lead to another address.
-    pub max_redirects: u32,
-}
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self {
-            attempts: 5,
-            first_pause: Duration::from_millis(500),
-            lock_timeout: Duration::from_hours(1),
-            connect_timeout: Duration::from_secs(20),
-            stall_timeout: Duration::from_mins(1),
-            least_rate: 1000,
-            max_redirects: 10,
-        }
+crate::defaults! {
+    /// How often and how patiently a failed transfer is tried again.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct RetryPolicy {
+        /// Attempts in a row that may bring no new byte.
+        pub attempts: u32 = 5,
+        /// The pause after the first failure; it doubles after each further one, up to a minute.
+        pub first_pause: Duration = Duration::from_millis(500),
+        /// How long to wait for another process that downloads the same file.
+        pub lock_timeout: Duration = Duration::from_hours(1),
+        /// How long a name may take to be resolved, and a connection to be made.
+        pub connect_timeout: Duration = Duration::from_secs(20),
+        /// How long a server may stay silent, and over how long its rate is looked at.
+        pub stall_timeout: Duration = Duration::from_mins(1),
+        /// Bytes per second below which a server is too slow to wait for.
+        pub least_rate: u64 = 1000,
+        /// How often a server may lead to another address.
+        pub max_redirects: u32 = 10,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::dataset::{Dataset, Holdout, Rows, TrainTest};
-use crate::error::{Error, Result, bad_setting};
+use crate::error::{Error, Result, bad_setting, hint_line};
 use crate::provenance::{Deviation, Origin, Provenance};
 use crate::seed::Seed;
 use crate::source::acquire;
@@ -14,28 +14,19 @@ use crate::source::unpack::{Limit, read_file};
 use crate::source::verify::{FileCheck, FileReport, PartReport, Verification, compare};
 use crate::source::{cifar, content, idx, mat, text, waveform};
 
-/// How a dataset is loaded.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LoadOptions {
-    /// The seed of a drawn test part and of generated rows.
-    pub seed: Seed,
-    /// How test rows are set apart, if not in the dataset's own way.
-    pub holdout: Option<Holdout>,
-    /// For waveform1: generate so many rows, even where the file is here. Without it the published
-    /// number is generated where the file is not.
-    pub generated_rows: Option<usize>,
-    /// How much memory one file may unpack to.
-    pub limit: Limit,
-}
-
-impl Default for LoadOptions {
-    fn default() -> Self {
-        Self {
-            seed: Seed(0),
-            holdout: None,
-            generated_rows: None,
-            limit: Limit::DEFAULT,
-        }
+crate::defaults! {
+    /// How a dataset is loaded.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct LoadOptions {
+        /// The seed of a drawn test part and of generated rows.
+        pub seed: Seed = Seed(0),
+        /// How test rows are set apart, if not in the dataset's own way.
+        pub holdout: Option<Holdout> = None,
+        /// For waveform1: generate so many rows, even where the file is here. Without it the published
+        /// number is generated where the file is not.
+        pub generated_rows: Option<usize> = None,
+        /// How much memory one file may unpack to.
+        pub limit: Limit = Limit::DEFAULT,
     }
 }
 
@@ -172,17 +163,14 @@ pub(crate) fn read(located: &Located, limit: Limit) -> Result<Loaded> {
         let (rows, files, deviations) = read_part(located.card, part, limit)?;
         let must_match = matches!(located.origin, Origin::Cache | Origin::Download);
         if let (true, Some(deviation)) = (must_match, deviations.first()) {
-            return Err(Error::NotAsPublished {
-                dataset: id.slug(),
-                part: part.card.part.slug(),
-                from: located.folder.display().to_string(),
-                problem: match located.origin {
-                    Origin::Cache => {
-                        format!("{deviation}\nhint: remove its files there and fetch them again")
-                    }
-                    _ => deviation.to_string(),
-                },
-            });
+            let hint = (located.origin == Origin::Cache)
+                .then_some("remove its files there and fetch them again");
+            return Err(Error::Refused(format!(
+                "{} of {id} from {} is not the published one: {deviation}{}",
+                part.card.part,
+                located.folder.display(),
+                hint_line(hint)
+            )));
         }
         loaded.verification.parts.push(PartReport {
             part: part.card.part,

@@ -35,11 +35,8 @@ impl Lock {
                 Ok(()) => return Ok(Self { _file: file }),
                 Err(TryLockError::Error(error)) => return Err(Error::file("lock", path, &error)),
                 Err(TryLockError::WouldBlock) if since.elapsed() > timeout => {
-                    return Err(Error::FileAccess {
-                        action: "lock",
-                        path: path.to_owned(),
-                        message: format!("another process has held it for {} s", timeout.as_secs()),
-                    });
+                    let held = format!("another process has held it for {} s", timeout.as_secs());
+                    return Err(Error::file("lock", path, &held));
                 }
                 Err(TryLockError::WouldBlock) => {
                     if let Some(on_wait) = on_wait.take() {

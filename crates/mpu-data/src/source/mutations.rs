@@ -4,12 +4,11 @@
 //! Each mutated file is what a fixed seed makes of a small valid one: bytes changed, inserted, removed,
 //! cut off, doubled, numbers replaced by extreme ones. `fuzz/` has targets that search further.
 
-use std::io::Write;
-
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::text::Layout;
+use super::unpack::tests::gzip;
 use super::unpack::{Limit, gunzip, unlzw};
 use super::{cifar, idx, mat, text};
 use crate::split::draw::below;
@@ -24,7 +23,11 @@ pub(crate) fn n_mutations() -> usize {
 /// Small enough that a reader which ignored it would be caught by the test's own checks.
 const LIMIT: Limit = Limit::bytes(1 << 16);
 
-fn mutate(valid: &[u8], rng: &mut ChaCha8Rng) -> Vec<u8> {
+/// Bytes that mean something to a reader.
+const TELLING: [u8; 16] = *b"\0\x01\x7f\x80\xff\",\n\r:-9e( \t";
+
+/// A file with one to three changes.
+pub(crate) fn mutate(valid: &[u8], rng: &mut ChaCha8Rng) -> Vec<u8> {
     let mut bytes = valid.to_vec();
     for _ in 0..=below(3, rng) {
         let at =
@@ -34,7 +37,7 @@ fn mutate(valid: &[u8], rng: &mut ChaCha8Rng) -> Vec<u8> {
             _ if bytes.is_empty() => bytes.push(rng.next_u32() as u8),
             0 => bytes[i] ^= 1 << below(8, rng),
             1 => bytes[i] = rng.next_u32() as u8,
-            2 => bytes[i] = [0, 0xff, 0x7f, 0x80][below(4, rng) as usize],
+            2 => bytes[i] = TELLING[below(16, rng) as usize],
             3 => bytes.insert(i, rng.next_u32() as u8),
             4 => {
                 bytes.remove(i);
@@ -43,7 +46,8 @@ fn mutate(valid: &[u8], rng: &mut ChaCha8Rng) -> Vec<u8> {
             6 => {
                 let end = (i + 1 + below(16, rng) as usize).min(bytes.len());
                 let doubled = bytes[i..end].to_vec();
-                bytes.splice(i..i, doubled);
+                let to = at(&bytes, rng);
+                bytes.splice(to..to, doubled);
             }
             _ => {
                 let extreme =
@@ -73,12 +77,6 @@ fn check(name: &str, samples: &[Vec<u8>], read: impl Fn(&[u8]) -> bool) {
         "{name}: some mutation must be noticed"
     );
     println!("{name}: {n_read} of {n_mutations} mutated files were still readable");
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packer.write_all(bytes).unwrap();
-    packer.finish().unwrap()
 }
 
 fn idx_file(dims: &[u32], n_values: usize) -> Vec<u8> {

@@ -111,7 +111,7 @@ impl Builder<'_> {
             return Err(self.field(
                 line,
                 &format!("{} fields", fields.len()),
-                format!("a row of {} fields", self.layout.n_fields()),
+                &format!("a row of {} fields", self.layout.n_fields()),
             ));
         }
         let n_features = self.layout.shape().len();
@@ -138,7 +138,7 @@ impl Builder<'_> {
     fn number(&self, line: usize, field: &str) -> Result<f32> {
         match field.parse::<f32>() {
             Ok(value) if value.is_finite() => Ok(value),
-            _ => Err(self.field(line, field, "a number".to_owned())),
+            _ => Err(self.field(line, field, "a number")),
         }
     }
 
@@ -148,7 +148,7 @@ impl Builder<'_> {
         let n_classes = self.layout.n_classes();
         if value.fract() != 0.0 || value < 0.0 || value >= n_classes as f32 {
             let allowed = format!("a class from 0 to {}", n_classes - 1);
-            return Err(self.field(line, field, allowed));
+            return Err(self.field(line, field, &allowed));
         }
         Ok(value as usize)
     }
@@ -159,19 +159,18 @@ impl Builder<'_> {
             match self.number(line, field)? {
                 0.0 => {}
                 1.0 if class.is_none() => class = Some(position),
-                _ => return Err(self.field(line, field, "exactly one 1 among ten columns".into())),
+                _ => return Err(self.field(line, field, "exactly one 1 among ten columns")),
             }
         }
-        class.ok_or_else(|| self.field(line, "ten zeros", "exactly one 1 among ten columns".into()))
+        class.ok_or_else(|| self.field(line, "ten zeros", "exactly one 1 among ten columns"))
     }
 
-    fn field(&self, line: usize, found: &str, allowed: String) -> Error {
-        Error::BadField {
-            file: self.name.to_owned(),
-            line,
-            found: found.chars().take(40).collect(),
-            allowed,
-        }
+    fn field(&self, line: usize, found: &str, allowed: &str) -> Error {
+        let found: String = found.chars().take(40).collect();
+        Error::Refused(format!(
+            "{}: line {line}: found {found:?} where {allowed} is expected",
+            self.name
+        ))
     }
 }
 

@@ -104,28 +104,20 @@ impl SplitSpec {
 }
 
 /// Something about a split that its reader should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Note {
     /// Only a fifth of the negatives was kept, because with all of them the pool would have left an
     /// observed class less than a tenth of its rows.
+    #[error(
+        "kept {kept} of {of} negatives (20 %): with all of them an observed class would keep less than 10 % of its rows labelled"
+    )]
     NegativesReduced {
         /// How many were kept.
         kept: usize,
         /// Out of how many.
         of: usize,
     },
-}
-
-impl std::fmt::Display for Note {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NegativesReduced { kept, of } => write!(
-                f,
-                "kept {kept} of {of} negatives (20 %): with all of them an observed class would keep less than 10 % of its rows labelled"
-            ),
-        }
-    }
 }
 
 /// The size of every group before validation rows are held out.
@@ -163,16 +155,11 @@ impl Plan {
         spec.check(class_counts.len())?;
         let negative = spec.classes.negative();
         if let Some(class) = class_counts.iter().take(negative).position(|&n| n == 0) {
-            return Err(infeasible(
-                format!("class {class} has no training row"),
-                None,
-            ));
+            let problem = format!("class {class} has no training row");
+            return Err(infeasible(&problem, ""));
         }
         if class_counts[negative..].iter().all(|&n| n == 0) {
-            return Err(infeasible(
-                "there is no negative training row".to_owned(),
-                None,
-            ));
+            return Err(infeasible("there is no negative training row", ""));
         }
         let plan = match spec.protocol {
             Protocol::FirstK => Self::first_k(spec, class_counts),
@@ -259,24 +246,18 @@ impl Plan {
 
     /// Refuses plans with an empty group, or whose sample misses the prior by more than rounding.
     fn check(self, spec: &SplitSpec) -> Result<Self> {
-        let hint = |what: &str| Some(format!("choose {what}, or another number of classes"));
+        let hint = |what: &str| format!("\nhint: choose {what}, or another number of classes");
         if let Some(class) = self.labeled.iter().position(|&n| n == 0) {
-            return Err(infeasible(
-                format!("no row of class {class} is left to be labelled"),
-                hint("a larger prior"),
-            ));
+            let problem = format!("no row of class {class} is left to be labelled");
+            return Err(infeasible(&problem, &hint("a larger prior")));
         }
         if let Some(class) = self.pool.iter().position(|&n| n == 0) {
-            return Err(infeasible(
-                format!("no row of class {class} is left for the pool"),
-                hint("a smaller prior"),
-            ));
+            let problem = format!("no row of class {class} is left for the pool");
+            return Err(infeasible(&problem, &hint("a smaller prior")));
         }
         if self.negatives == 0 {
-            return Err(infeasible(
-                "no negative row is left for the pool".to_owned(),
-                hint("a larger prior"),
-            ));
+            let problem = "no negative row is left for the pool";
+            return Err(infeasible(problem, &hint("a larger prior")));
         }
         let mut n_sample = self.negatives + self.pool.iter().sum::<usize>();
         if spec.scenario == Scenario::SingleSample {
@@ -289,14 +270,14 @@ impl Plan {
                 "a prior of {} cannot be reached: {} negatives in {n_sample} rows is the nearest",
                 spec.prior, self.negatives
             );
-            return Err(infeasible(problem, hint("another prior")));
+            return Err(infeasible(&problem, &hint("another prior")));
         }
         Ok(self)
     }
 }
 
-fn infeasible(problem: String, hint: Option<String>) -> Error {
-    Error::Split { problem, hint }
+fn infeasible(problem: &str, hint: &str) -> Error {
+    Error::Refused(format!("cannot split: {problem}{hint}"))
 }
 
 /// Leaves the fraction of each class unlabelled: `(pool, labelled)`.

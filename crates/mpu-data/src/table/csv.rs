@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::block::{Block, BlockSource, Content, Header};
 use super::csv_tokens::{self, CsvRecords};
-use super::error::{Result, TableError};
+use super::error::{EMPTY, Result, TableError};
 use super::input::TableInput;
 use super::limits::Limits;
 use super::lines::LineBlocks;
+use super::near::shorten;
 use super::place::{At, Place};
 
 /// The separators that are tried, in this order, when none is given for a CSV file.
@@ -33,7 +34,7 @@ impl CsvSource {
         };
         let mut blocks = LineBlocks::open(input, limits, records)?;
         let Some(first) = blocks.take_first()? else {
-            return Err(TableError::Empty(input.path().into()));
+            return Err(input.refused(EMPTY));
         };
         let place = Place::new(input.path(), At::Line(first.line));
         check_first_line(&first.text, &place)?;
@@ -74,12 +75,7 @@ impl BlockSource for CsvSource {
 /// Refuses what would else be taken for a header: a whole file whose lines end as on old Macs, or Excel's note on the
 /// separator.
 fn check_first_line(line: &[u8], place: &Place) -> Result<()> {
-    let malformed = |what: &str| {
-        Err(TableError::Malformed {
-            place: place.clone(),
-            what: what.to_owned(),
-        })
-    };
+    let malformed = |what: &str| Err(TableError::at(place, what));
     let line = line.trim_ascii();
     if outside_quotes(line).contains(&b'\r') {
         return malformed(
@@ -118,11 +114,11 @@ fn sniff(line: &[u8]) -> u8 {
 /// Checks column names; one without a name is called after its position.
 pub(super) fn header(file: &Path, names: Vec<String>, limits: &Limits) -> Result<Header> {
     if names.len() > limits.columns {
-        return Err(TableError::TooManyColumns {
-            file: file.to_path_buf(),
-            found: names.len(),
-            limit: limits.columns,
-        });
+        return Err(TableError::too_many_columns(
+            file,
+            names.len(),
+            limits.columns,
+        ));
     }
     let mut unnamed = Vec::new();
     let columns: Vec<String> = names
@@ -140,12 +136,14 @@ pub(super) fn header(file: &Path, names: Vec<String>, limits: &Limits) -> Result
     let mut seen = BTreeMap::new();
     for (i, name) in columns.iter().enumerate() {
         if let Some(first) = seen.insert(name.as_str(), i) {
-            return Err(TableError::DuplicateColumn {
-                file: file.to_path_buf(),
-                name: name.clone(),
-                first: first + 1,
-                second: i + 1,
-            });
+            let what = format!(
+                "column `{}` is in the header twice, as columns {} and {}\n\
+                 hint: rename or remove one of them",
+                shorten(name),
+                first + 1,
+                i + 1
+            );
+            return Err(TableError::file(file, what));
         }
     }
     let mut header = Header::plain(columns);

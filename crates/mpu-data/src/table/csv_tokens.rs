@@ -144,11 +144,12 @@ pub(super) fn for_each_row<'a>(
                 continue;
             }
             if cells.len() != n_columns {
-                return Err(TableError::Ragged {
-                    place: block.place(At::Line(start_line)),
-                    found: cells.len(),
-                    expected: n_columns,
-                });
+                let what = format!(
+                    "{} cells, but the header has {n_columns} columns\n\
+                     hint: a cell that contains the separator must be in double quotes",
+                    cells.len()
+                );
+                return Err(TableError::at(block.place(At::Line(start_line)), what));
             }
         }
         visit(Row {
@@ -165,10 +166,7 @@ fn quotable(raw: &[u8], closed: bool, place: impl Fn() -> Place) -> Result<Cell<
     let Some(inner) = cell.strip_prefix(b"\"") else {
         return Ok(Cell::Text(cell));
     };
-    let malformed = |what: &str| TableError::Malformed {
-        place: place(),
-        what: what.to_owned(),
-    };
+    let malformed = |what: &str| TableError::at(place(), what);
     if !closed {
         return Err(malformed(
             "a double quote opens a cell and is never closed\n\

@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockSource, next_blocks};
 use super::encoder::{Encoded, Encoder, Gap, Labeling, Target, Unseen};
-use super::error::{Result, TableError};
+use super::error::{NO_ROWS, Result, TableError};
 use super::fill::check_matrix;
 use super::format::InputFormat;
 use super::input::TableInput;
 use super::layout::{Layout, Role, check_readable};
 use super::libsvm::Columns;
-use super::near::did_you_mean;
 use super::open::{OpenOptions, open};
 use super::options::{EncodeOptions, Missing};
 use super::schema::FeatureSchema;
@@ -236,11 +235,11 @@ impl<'s> EncodedChunks<'s> {
         _: &EncodeOptions,
         _: Truths,
     ) -> Result<Rows<'s>> {
-        Err(TableError::NotBuilt {
-            file: input.path().to_path_buf(),
-            format: InputFormat::Images,
-            feature: "images",
-        })
+        Err(TableError::not_built(
+            input.path(),
+            InputFormat::Images,
+            "images",
+        ))
     }
 
     /// What was noticed so far.
@@ -329,10 +328,8 @@ fn encode_block(
     let mut encoded = encoder.encode(block, Target::Grow(&mut values))?;
     let chunk = EncodedChunk {
         first_row: 0,
-        features: Features::new(values, shape).map_err(|error| TableError::Options {
-            file: block.file().to_path_buf(),
-            what: error.to_string(),
-        })?,
+        features: Features::new(values, shape)
+            .map_err(|error| TableError::options(block.file(), error.to_string()))?,
         ids: encoder
             .carries_ids()
             .then(|| std::mem::take(&mut encoded.ids)),
@@ -379,12 +376,7 @@ fn open_table(
     check_readable(input, header, &roles)?;
     if truths == Truths::Keep && !roles.contains(&Role::Label) {
         let wanted = layout.label.clone().unwrap_or_else(|| "label".to_owned());
-        return Err(TableError::UnknownColumn {
-            file: input.path().to_path_buf(),
-            role: "label column",
-            hint: did_you_mean(&wanted, &header.columns),
-            wanted,
-        });
+        return Err(input.unknown_column("label column", &wanted, &header.columns));
     }
     report.ignored = header
         .columns
@@ -398,7 +390,7 @@ fn open_table(
 
 fn features(values: Vec<f32>, shape: Shape, input: &TableInput) -> Result<Features> {
     if values.is_empty() {
-        return Err(TableError::NoRows(input.path().into()));
+        return Err(input.refused(NO_ROWS));
     }
     Features::new(values, shape).map_err(|error| input.options(error.to_string()))
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::block::{Block, Row};
 use super::cell::{Cell, Markers, Value};
-use super::error::{Result, TableError};
-use super::label_error::LabelError;
+use super::error::{CHANGED, Result, TableError};
 use super::labels::canonical;
 use super::layout::Role;
+use super::looks::{Look, look};
+use super::near::shorten;
 use super::options::{Decimal, Missing};
 use super::place::At;
 use super::schema::{ColumnKind, FeatureSchema};
@@ -211,7 +212,7 @@ impl<'s> Encoder<'s> {
         let mut gaps = Vec::new();
         block.for_each_row(|row| {
             let Some(features) = target.next_row(self.width()) else {
-                return Err(TableError::Changed(block.file().into()));
+                return Err(TableError::file(block.file(), CHANGED));
             };
             self.encode_row(block, &row, features, &mut out, &mut gaps)
         })?;
@@ -319,17 +320,17 @@ impl<'s> Encoder<'s> {
         match (&self.labeling, text) {
             (Labeling::Column(codes), Some(text)) => {
                 let Some(code) = codes.get(text.as_ref()) else {
-                    return Err(TableError::Changed(block.file().into()));
+                    return Err(TableError::file(block.file(), CHANGED));
                 };
                 *label = *code;
             }
             (Labeling::Truth { .. }, Some(text)) => out.truths.push(canonical(&text)),
             (Labeling::Truth { column }, None) => {
-                return Err(TableError::Label(LabelError::BlankLabel {
+                return Err(TableError::BlankLabel {
                     place: block.place(at),
                     column: column.clone(),
                     remedy: "every row of a held-out table needs its true class",
-                }));
+                });
             }
             _ => {}
         }
@@ -345,8 +346,8 @@ impl<'s> Encoder<'s> {
         }
     }
 
-    fn name(&self, column: usize) -> String {
-        self.schema.columns[column].name.clone()
+    fn name(&self, column: usize) -> &str {
+        &self.schema.columns[column].name
     }
 
     fn number_error(
@@ -358,26 +359,23 @@ impl<'s> Encoder<'s> {
         wrong: &Value<'_>,
     ) -> TableError {
         let (place, column) = (block.place(at), self.name(column));
-        let value = cell.text().into_owned();
-        match wrong {
-            Value::Text(_) => TableError::TextInNumber {
-                place,
-                column,
-                value,
-            },
-            _ => TableError::NotFinite {
-                place,
-                column,
-                value,
-            },
+        let value = cell.text();
+        if !matches!(wrong, Value::Text(_)) {
+            return TableError::not_finite(&place, column, &value);
         }
+        let comma = match look(&value) {
+            Look::DecimalComma => "; if this table has decimal commas, say --decimal-comma",
+            _ => "",
+        };
+        let what = format!(
+            "`{}` is not a number\n\
+             hint: the column was numeric when the schema was learned{comma}",
+            shorten(&value)
+        );
+        TableError::cell(&place, column, what)
     }
 
     fn gap_error(&self, block: &Block, at: At, column: usize) -> TableError {
-        TableError::MissingValue {
-            place: block.place(at),
-            column: self.name(column),
-            total: None,
-        }
+        TableError::missing_value(&block.place(at), self.name(column), None)
     }
 }

@@ -1,13 +1,20 @@
 //! What can be wrong with the user's own data: the place, the value, and the remedy.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
-use super::label_error::LabelError;
-use super::near::{differences, list, shorten};
+use super::near::{differences, shorten};
 use super::place::Place;
 
 /// A result of reading the user's own data.
 pub type Result<T> = std::result::Result<T, TableError>;
+
+pub(super) const EMPTY: &str =
+    "the file is empty\nhint: a header line and at least one row are needed";
+pub(super) const NO_ROWS: &str = "a header but no rows\nhint: at least one row is needed";
+pub(super) const NO_FEATURES: &str = "no feature column is left after label, id and excluded columns\n\
+    hint: a table needs at least one more column, of numbers or of categories";
+pub(super) const CHANGED: &str = "the file changed while it was read";
 
 /// What was wrong with a file, or with what was asked of it.
 #[derive(Debug, thiserror::Error)]
@@ -24,30 +31,6 @@ pub enum TableError {
         source: std::io::Error,
     },
 
-    /// A file name that says no known format.
-    #[error(
-        "{}: the name does not say the format\n\
-         hint: {}",
-        .0.display(),
-        how_to_say(.0)
-    )]
-    UnknownFormat(PathBuf),
-
-    /// A format that this build leaves out.
-    #[error(
-        "{}: this build does not read {format}\n\
-         hint: build with the cargo feature `{feature}`",
-        file.display()
-    )]
-    NotBuilt {
-        /// The file.
-        file: PathBuf,
-        /// The format.
-        format: super::InputFormat,
-        /// The cargo feature that brings it.
-        feature: &'static str,
-    },
-
     /// Options that contradict one another or do not fit the format.
     #[error("{}: {what}", file.display())]
     Options {
@@ -57,128 +40,13 @@ pub enum TableError {
         what: String,
     },
 
-    /// A file that does not follow its format.
-    #[error("{}: not a readable {format} file: {what}", file.display())]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// What it should have been.
-        format: &'static str,
-        /// What was found.
-        what: String,
-    },
-
-    /// A line or row that does not follow the format.
+    /// Content that cannot be used.
     #[error("{place}: {what}")]
-    Malformed {
-        /// Where.
-        place: Place,
-        /// What was found and what is allowed.
+    Refused {
+        /// Where: the file, and the line or row and the column if they are known.
+        place: String,
+        /// What was found, what is allowed, and a `hint:` line.
         what: String,
-    },
-
-    /// Content that asks for more memory than allowed.
-    #[error(
-        "{}: {what} needs {bytes} bytes, the limit is {limit}\n\
-         hint: check the file{}",
-        file.display(),
-        raise(*name)
-    )]
-    TooBig {
-        /// The file.
-        file: PathBuf,
-        /// What is too big.
-        what: String,
-        /// How much it needs.
-        bytes: u64,
-        /// How much is allowed.
-        limit: u64,
-        /// The field of [`Limits`](super::Limits), if it is one of these.
-        name: Option<&'static str>,
-    },
-
-    /// More columns than allowed.
-    #[error(
-        "{}: {found} columns, the limit is {limit}\n\
-         hint: check the file{}",
-        file.display(),
-        raise(Some("columns"))
-    )]
-    TooManyColumns {
-        /// The file.
-        file: PathBuf,
-        /// How many there are, at least.
-        found: usize,
-        /// How many there may be.
-        limit: usize,
-    },
-
-    /// A file without content.
-    #[error("{}: the file is empty\nhint: a header line and at least one row are needed", .0.display())]
-    Empty(PathBuf),
-
-    /// A header and nothing else.
-    #[error("{}: a header but no rows\nhint: at least one row is needed", .0.display())]
-    NoRows(PathBuf),
-
-    /// A column name that occurs twice.
-    #[error(
-        "{}: column `{}` is in the header twice, as columns {first} and {second}\n\
-         hint: rename or remove one of them",
-        file.display(),
-        shorten(name)
-    )]
-    DuplicateColumn {
-        /// The file.
-        file: PathBuf,
-        /// The name.
-        name: String,
-        /// Its first position, counted from 1.
-        first: usize,
-        /// Its second position.
-        second: usize,
-    },
-
-    /// A row with too few or too many cells.
-    #[error(
-        "{place}: {found} cells, but the header has {expected} columns\n\
-         hint: a cell that contains the separator must be in double quotes"
-    )]
-    Ragged {
-        /// Where.
-        place: Place,
-        /// Cells in the row.
-        found: usize,
-        /// Columns in the header.
-        expected: usize,
-    },
-
-    /// Bytes that are not UTF-8.
-    #[error(
-        "{place}: not UTF-8 text (byte 0x{byte:02x})\n\
-         hint: convert the file, for instance with `iconv -f latin1 -t utf-8`"
-    )]
-    NotUtf8 {
-        /// Where.
-        place: Place,
-        /// The first byte that does not fit.
-        byte: u8,
-    },
-
-    /// A column of a type that is not read.
-    #[error(
-        "{}: column `{}` has type {kind}, which is not read\n\
-         hint: exclude it (--exclude), or write it as a number or as text",
-        file.display(),
-        shorten(column)
-    )]
-    ColumnType {
-        /// The file.
-        file: PathBuf,
-        /// The column.
-        column: String,
-        /// Its type.
-        kind: String,
     },
 
     /// A column that was asked for and is not there.
@@ -192,153 +60,6 @@ pub enum TableError {
         wanted: String,
         /// A `hint:` line with near names or all names.
         hint: String,
-    },
-
-    /// No label column was named and none has a usual name.
-    #[error(
-        "{}: which column holds the labels?\n\
-         hint: name the label column (--label-column); the columns are {}",
-        file.display(),
-        list(columns)
-    )]
-    NoLabelColumn {
-        /// The file.
-        file: PathBuf,
-        /// Its columns.
-        columns: Vec<String>,
-    },
-
-    /// Nothing is left to learn from.
-    #[error(
-        "{}: no feature column is left after label, id and excluded columns\n\
-         hint: a table needs at least one more column, of numbers or of categories",
-        .0.display()
-    )]
-    NoFeatures(PathBuf),
-
-    /// Text columns with too many values to be categories.
-    #[error(
-        "{}: text with more than {limit} different values in {}\n\
-         hint: exclude such a column, name it as the id column, or raise the limit on categories (--max-categories)",
-        file.display(),
-        list(columns)
-    )]
-    TooManyCategories {
-        /// The file.
-        file: PathBuf,
-        /// The columns.
-        columns: Vec<String>,
-        /// How many values a categorical column may have.
-        limit: usize,
-    },
-
-    /// A column of dates or times.
-    #[error(
-        "{place}, column `{}`: `{}` is a date or a time, and so are the others; such columns are not read\n\
-         hint: leave it out (--exclude), write it as a number (such as days since a fixed day), or say --categorical to \
-         take each date as a category of its own",
-        shorten(column),
-        shorten(value)
-    )]
-    Dates {
-        /// Where the first one is.
-        place: Place,
-        /// The column.
-        column: String,
-        /// The first one.
-        value: String,
-    },
-
-    /// A column of numbers with separators that are not read, too many to be categories.
-    #[error(
-        "{place}, column `{}`: `{}` looks like a number, but is read as text, and there are too \
-         many to be categories\n\
-         hint: {remedy}",
-        shorten(column),
-        shorten(value)
-    )]
-    SeparatedNumbers {
-        /// Where the first one is.
-        place: Place,
-        /// The column.
-        column: String,
-        /// The first one.
-        value: String,
-        /// What helps.
-        remedy: &'static str,
-    },
-
-    /// A column of numbers in which a few cells are text.
-    #[error(
-        "{place}, column `{column}`: `{}` is not a number, but {numbers} other cells are\n\
-         hint: correct it, declare `{}` a mark of missing values (--missing-marker), or the column categorical (--categorical)",
-        shorten(value),
-        shorten(value)
-    )]
-    MixedColumn {
-        /// Where the first text is.
-        place: Place,
-        /// The column.
-        column: String,
-        /// The text.
-        value: String,
-        /// How many cells of the column are numbers.
-        numbers: u64,
-    },
-
-    /// Text where the schema wants a number.
-    #[error(
-        "{place}, column `{column}`: `{}` is not a number\n\
-         hint: the column was numeric when the schema was learned{}",
-        shorten(value),
-        comma(value)
-    )]
-    TextInNumber {
-        /// Where.
-        place: Place,
-        /// The column.
-        column: String,
-        /// The text.
-        value: String,
-    },
-
-    /// Infinity, or a number too large for `f32`.
-    #[error(
-        "{place}, column `{column}`: `{}` is not a finite number within ±3.4e38\n\
-         hint: correct it, leave it blank if it is not known, or exclude the column (--exclude)",
-        shorten(value)
-    )]
-    NotFinite {
-        /// Where.
-        place: Place,
-        /// The column.
-        column: String,
-        /// The value as written.
-        value: String,
-    },
-
-    /// A missing value where none is allowed.
-    #[error(
-        "{place}, column `{column}`: the value is missing{}\n\
-         hint: fill it in, exclude the column, or choose `mean` or `median` for missing values (--missing)",
-        in_all(*total)
-    )]
-    MissingValue {
-        /// Where the first one is.
-        place: Place,
-        /// The column of the first one.
-        column: String,
-        /// How many there are in the whole table, if that is known.
-        total: Option<u64>,
-    },
-
-    /// A column that has no value at all.
-    #[error("{}: column `{}` has no value in any row\nhint: exclude it (--exclude)", file.display(), shorten(column))]
-    AllMissing {
-        /// The file.
-        file: PathBuf,
-        /// The column.
-        column: String,
     },
 
     /// Columns other than those of the schema.
@@ -375,69 +96,150 @@ pub enum TableError {
         expected: String,
     },
 
-    /// Images of two sizes.
+    /// A row without a label where every row must have one.
+    #[error("{place}, column `{column}`: the label is blank\nhint: {remedy}")]
+    BlankLabel {
+        /// Where.
+        place: Place,
+        /// The label column.
+        column: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+
+    /// No row is labelled.
     #[error(
-        "{}: {found} pixels, but the images before it, or the schema, have {expected}\n\
-         hint: give all images one size, or ask for a size to scale them to (--image-size)",
+        "{}: all {rows} rows are unlabelled\n\
+         hint: some rows of each class to be found must carry its name",
         file.display()
     )]
-    ImageSize {
-        /// The image.
+    AllUnlabeled {
+        /// The file.
         file: PathBuf,
-        /// Its width and height.
-        found: super::ImageSize,
-        /// The width and height of the others.
-        expected: super::ImageSize,
+        /// How many rows.
+        rows: u64,
     },
 
     /// A stored schema that cannot be used.
-    #[error("stored feature schema: {what}")]
-    Schema {
-        /// What is wrong with it.
-        what: String,
-    },
-
-    /// The file changed between two readings.
-    #[error("{}: the file changed while it was read", .0.display())]
-    Changed(PathBuf),
-
-    /// Labels from which nothing can be learned, or that cannot be understood.
-    #[error(transparent)]
-    Label(#[from] LabelError),
+    #[error("stored feature schema: {0}")]
+    Schema(String),
 }
 
-/// What to do with a file whose name says no format.
-fn how_to_say(file: &std::path::Path) -> &'static str {
-    let ending = file.extension().map(std::ffi::OsStr::to_ascii_lowercase);
-    match ending.as_ref().and_then(|e| e.to_str()) {
-        Some("xlsx" | "xls" | "xlsm" | "ods" | "numbers") => "save the sheet as CSV",
-        Some("zip" | "7z" | "rar" | "tar" | "xz" | "zst") => {
-            "unpack it first; of compressed files, .gz and .bz2 are read"
+impl TableError {
+    pub(super) fn io(file: &Path, doing: &'static str, source: std::io::Error) -> Self {
+        let file = file.to_path_buf();
+        Self::Io {
+            file,
+            doing,
+            source,
         }
-        Some("json" | "jsonl" | "ndjson" | "feather" | "arrow" | "h5" | "hdf5" | "pkl" | "mat") => {
-            "write it as CSV or Parquet"
-        }
-        _ => "name one of csv, tsv, parquet, npy, npz, libsvm, images (--input-format)",
     }
-}
 
-/// What else to say of a value that is a number with a decimal comma.
-fn comma(value: &str) -> &'static str {
-    match super::looks::look(value) {
-        super::looks::Look::DecimalComma => {
-            "; if this table has decimal commas, say --decimal-comma"
-        }
-        _ => "",
+    pub(super) fn options(file: &Path, what: impl Into<String>) -> Self {
+        let (file, what) = (file.to_path_buf(), what.into());
+        Self::Options { file, what }
+    }
+
+    /// Content of a file that cannot be used.
+    pub(super) fn file(file: &Path, what: impl Into<String>) -> Self {
+        Self::at(file.display(), what)
+    }
+
+    /// The same at a place within a file.
+    pub(super) fn at(place: impl Display, what: impl Into<String>) -> Self {
+        let (place, what) = (place.to_string(), what.into());
+        Self::Refused { place, what }
+    }
+
+    /// The same in a cell of a column.
+    pub(super) fn cell(place: &Place, column: &str, what: impl Into<String>) -> Self {
+        Self::at(format_args!("{place}, column `{}`", shorten(column)), what)
+    }
+
+    /// A file that does not follow its format.
+    pub(super) fn damaged(file: &Path, format: &str, what: impl Display) -> Self {
+        Self::file(file, format!("not a readable {format} file: {what}"))
+    }
+
+    /// A format that this build leaves out.
+    #[cfg(not(all(feature = "images", feature = "parquet")))]
+    pub(super) fn not_built(file: &Path, format: super::InputFormat, feature: &str) -> Self {
+        let what = format!(
+            "this build does not read {format}\nhint: build with the cargo feature `{feature}`"
+        );
+        Self::file(file, what)
+    }
+
+    /// Content that asks for more memory than the field `name` of [`Limits`](super::Limits) allows.
+    pub(super) fn too_big(
+        file: &Path,
+        what: impl Display,
+        bytes: u64,
+        limit: u64,
+        name: &str,
+    ) -> Self {
+        let raise = raise(name);
+        Self::file(
+            file,
+            format!(
+                "{what} needs {bytes} bytes, the limit is {limit}\nhint: check the file{raise}"
+            ),
+        )
+    }
+
+    pub(super) fn too_many_columns(file: &Path, found: usize, limit: usize) -> Self {
+        let raise = raise("columns");
+        Self::file(
+            file,
+            format!("{found} columns, the limit is {limit}\nhint: check the file{raise}"),
+        )
+    }
+
+    /// Infinity, or a number too large for `f32`.
+    pub(super) fn not_finite(place: &Place, column: &str, value: &str) -> Self {
+        let what = format!(
+            "`{}` is not a finite number within ±3.4e38\n\
+             hint: correct it, leave it blank if it is not known, or exclude the column (--exclude)",
+            shorten(value)
+        );
+        Self::cell(place, column, what)
+    }
+
+    /// A missing value where none is allowed; how many there are in the whole table, if that is known.
+    pub(super) fn missing_value(place: &Place, column: &str, total: Option<u64>) -> Self {
+        let in_all = total.map_or_else(String::new, |total| format!(" ({total} in all)"));
+        let what = format!(
+            "the value is missing{in_all}\n\
+             hint: fill it in, exclude the column, or choose `mean` or `median` for missing values (--missing)"
+        );
+        Self::cell(place, column, what)
+    }
+
+    /// So many different labels that they cannot be classes.
+    pub(super) fn too_many_classes(file: &Path, column: &str, limit: usize) -> Self {
+        let what = format!(
+            "column `{}` has more than {limit} different values\nhint: is it the label column?",
+            shorten(column)
+        );
+        Self::file(file, what)
+    }
+
+    /// Images of two sizes.
+    #[cfg(feature = "images")]
+    pub(super) fn image_size(
+        file: &Path,
+        found: super::ImageSize,
+        expected: super::ImageSize,
+    ) -> Self {
+        let what = format!(
+            "{found} pixels, but the images before it, or the schema, have {expected}\n\
+             hint: give all images one size, or ask for a size to scale them to (--image-size)"
+        );
+        Self::file(file, what)
     }
 }
 
 /// How a limit is raised.
-fn raise(name: Option<&str>) -> String {
-    name.map_or_else(String::new, |name| {
-        format!("; if it is right, raise the limit `{name}` (--limit {name}=N)")
-    })
-}
-
-fn in_all(total: Option<u64>) -> String {
-    total.map_or_else(String::new, |total| format!(" ({total} in all)"))
+fn raise(name: &str) -> String {
+    format!("; if it is right, raise the limit `{name}` (--limit {name}=N)")
 }

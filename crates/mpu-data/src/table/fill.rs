@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::block::{Block, BlockSource, next_blocks};
 use super::encoder::{Encoded, Encoder, Target};
-use super::error::{Result, TableError};
+use super::error::{CHANGED, Result, TableError};
 use super::options::Missing;
 use super::scan::TableScan;
 use super::schema::{ColumnKind, FeatureSchema};
@@ -17,13 +17,13 @@ use crate::Features;
 pub(super) fn check_matrix(file: &Path, n_rows: u64, width: usize, limit: u64) -> Result<()> {
     let bytes = n_rows.saturating_mul(width as u64).saturating_mul(4);
     if bytes > limit || usize::try_from(bytes).is_err() {
-        return Err(TableError::TooBig {
-            file: file.to_path_buf(),
-            what: format!("a matrix of {n_rows} rows and {width} features"),
+        return Err(TableError::too_big(
+            file,
+            format_args!("a matrix of {n_rows} rows and {width} features"),
             bytes,
             limit,
-            name: Some("matrix-bytes"),
-        });
+            "matrix-bytes",
+        ));
     }
     Ok(())
 }
@@ -37,7 +37,7 @@ pub(super) fn fill(
     mut matrix: &mut [f32],
     mut gather: impl FnMut(Encoded),
 ) -> Result<()> {
-    let changed = || TableError::Changed(file.into());
+    let changed = || TableError::file(file, CHANGED);
     let width = encoder.width();
     let mut counts = scan.block_rows.iter();
     loop {

@@ -71,8 +71,29 @@ impl InputFormat {
             "parquet" | "pq" if !compressed => Ok(Self::Parquet),
             "npy" if !compressed => Ok(Self::Npy),
             "npz" if !compressed => Ok(Self::Npz),
-            _ => Err(TableError::UnknownFormat(path.into())),
+            _ => Err(TableError::file(
+                path,
+                format!(
+                    "the name does not say the format\nhint: {}",
+                    how_to_say(path)
+                ),
+            )),
         }
+    }
+}
+
+/// What to do with a file whose name says no format.
+fn how_to_say(file: &Path) -> &'static str {
+    let ending = file.extension().map(std::ffi::OsStr::to_ascii_lowercase);
+    match ending.as_ref().and_then(|e| e.to_str()) {
+        Some("xlsx" | "xls" | "xlsm" | "ods" | "numbers") => "save the sheet as CSV",
+        Some("zip" | "7z" | "rar" | "tar" | "xz" | "zst") => {
+            "unpack it first; of compressed files, .gz and .bz2 are read"
+        }
+        Some("json" | "jsonl" | "ndjson" | "feather" | "arrow" | "h5" | "hdf5" | "pkl" | "mat") => {
+            "write it as CSV or Parquet"
+        }
+        _ => "name one of csv, tsv, parquet, npy, npz, libsvm, images (--input-format)",
     }
 }
 

@@ -59,15 +59,10 @@ pub(super) fn list(root: &Path) -> Result<Listing> {
     let mut seen = BTreeSet::new();
     let mut open = vec![(String::new(), root.to_path_buf())];
     while let Some((prefix, path)) = open.pop() {
-        let refused = |what: &str| TableError::Options {
-            file: path.clone(),
-            what: what.to_owned(),
-        };
-        let true_path = path.canonicalize().map_err(|source| TableError::Io {
-            file: path.clone(),
-            doing: "list",
-            source,
-        })?;
+        let refused = |what: &str| TableError::options(&path, what);
+        let true_path = path
+            .canonicalize()
+            .map_err(|source| TableError::io(&path, "list", source))?;
         if !seen.insert(true_path) {
             return Err(refused(
                 "this folder is read a second time, through a link\n\
@@ -119,20 +114,16 @@ type Entries = Vec<(String, PathBuf)>;
 
 /// The files and the folders of a folder.
 fn entries(folder: &Path) -> Result<(Entries, Entries)> {
-    let io = |source| TableError::Io {
-        file: folder.to_path_buf(),
-        doing: "list",
-        source,
-    };
+    let io = |source| TableError::io(folder, "list", source);
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let path = entry.map_err(io)?.path();
         // Names become ids and classes: two that differ must stay different.
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            return Err(TableError::Options {
-                file: path,
-                what: "the name of this file is not UTF-8 text\nhint: rename it".to_owned(),
-            });
+            return Err(TableError::options(
+                &path,
+                "the name of this file is not UTF-8 text\nhint: rename it",
+            ));
         };
         if name.starts_with('.') {
             continue;
@@ -166,13 +157,13 @@ pub(super) fn probe(path: &Path, bytes: &[u8], limits: &Limits) -> Result<ImageI
     }
     let pixels = u64::from(width) * u64::from(height);
     if pixels > limits.image_pixels || pixels == 0 {
-        return Err(TableError::TooBig {
-            file: path.to_path_buf(),
-            what: format!("an image of {width}x{height} pixels"),
-            bytes: pixels.saturating_mul(3),
-            limit: limits.image_pixels.saturating_mul(3),
-            name: Some("image-pixels"),
-        });
+        return Err(TableError::too_big(
+            path,
+            format_args!("an image of {width}x{height} pixels"),
+            pixels.saturating_mul(3),
+            limits.image_pixels.saturating_mul(3),
+            "image-pixels",
+        ));
     }
     Ok(ImageInfo {
         size: ImageSize { width, height },
@@ -217,11 +208,7 @@ pub(super) fn decode(
         height: height as u32,
     };
     if scaled.is_none() && info.size != expected {
-        return Err(TableError::ImageSize {
-            file: path.to_path_buf(),
-            found: info.size,
-            expected,
-        });
+        return Err(TableError::image_size(path, info.size, expected));
     }
     let damaged = |error: image::ImageError| image_error(path, &error);
     let mut decoder = reader(path, bytes, limits)?
@@ -261,11 +248,7 @@ fn reader<'b>(
 ) -> Result<ImageReader<Cursor<&'b [u8]>>> {
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
-        .map_err(|source| TableError::Io {
-            file: path.to_path_buf(),
-            doing: "read",
-            source,
-        })?;
+        .map_err(|source| TableError::io(path, "read", source))?;
     let mut allowed = image::Limits::default();
     allowed.max_alloc = Some(limits.image_pixels.saturating_mul(16));
     reader.limits(allowed);
@@ -273,29 +256,16 @@ fn reader<'b>(
 }
 
 fn image_error(path: &Path, error: &image::ImageError) -> TableError {
-    TableError::Damaged {
-        file: path.to_path_buf(),
-        format: "PNG or JPEG",
-        what: error.to_string().trim_end_matches('.').to_owned(),
-    }
+    let what = error.to_string();
+    TableError::damaged(path, "PNG or JPEG", what.trim_end_matches('.'))
 }
 
 /// The bytes of an image file.
 pub(super) fn load(path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     // No large image needs more than four bytes for a pixel.
     let limit = limits.image_pixels.saturating_mul(4).max(FILE_BYTES);
-    let io = |source| TableError::Io {
-        file: path.to_path_buf(),
-        doing: "read",
-        source,
-    };
-    let too_big = |bytes| TableError::TooBig {
-        file: path.to_path_buf(),
-        what: "an image file".to_owned(),
-        bytes,
-        limit,
-        name: Some("image-pixels"),
-    };
+    let io = |source| TableError::io(path, "read", source);
+    let too_big = |bytes| TableError::too_big(path, "an image file", bytes, limit, "image-pixels");
     let mut bytes = Vec::new();
     let file = open_plain(path)?;
     let len = file.metadata().map_err(io)?.len();
@@ -358,10 +328,10 @@ impl ImageRows {
         if truths == Truths::Keep
             && let Some(image) = images.iter().find(|image| image.folder.is_none())
         {
-            return Err(TableError::Options {
-                file: image.path.clone(),
-                what: "a held-out image must be in a folder named after its class".to_owned(),
-            });
+            return Err(TableError::options(
+                &image.path,
+                "a held-out image must be in a folder named after its class",
+            ));
         }
         Ok(Self {
             images,
@@ -391,9 +361,8 @@ impl ImageRows {
         };
         let chunk = EncodedChunk {
             first_row,
-            features: Features::new(values, self.shape).map_err(|error| TableError::Schema {
-                what: error.to_string(),
-            })?,
+            features: Features::new(values, self.shape)
+                .map_err(|error| TableError::Schema(error.to_string()))?,
             ids: Some(images.iter().map(|image| image.id.clone()).collect()),
             truths,
         };

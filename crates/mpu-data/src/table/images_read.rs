@@ -28,11 +28,10 @@ pub(super) fn read_images(input: &TableInput, options: &TableOptions) -> Result<
         empty,
     } = list(input.path())?;
     if let Some(image) = images.iter().find(|image| image.folder.is_none()) {
-        return Err(TableError::Options {
-            file: image.path.clone(),
-            what: "an image must be in a folder named after its class, or in `unlabeled`"
-                .to_owned(),
-        });
+        return Err(TableError::options(
+            &image.path,
+            "an image must be in a folder named after its class, or in `unlabeled`",
+        ));
     }
     let n_main = images.len();
     if n_main == 0 {
@@ -229,11 +228,7 @@ fn common_shape(images: &[ImageFile], options: &TableOptions) -> Result<Shape> {
         grey &= info.grey;
         let expected = *first.get_or_insert(info.size);
         if options.image_size.is_none() && info.size != expected {
-            return Err(TableError::ImageSize {
-                file: image.path.clone(),
-                found: info.size,
-                expected,
-            });
+            return Err(TableError::image_size(&image.path, info.size, expected));
         }
     }
     let size = options.image_size.or(first).unwrap_or(ImageSize {

@@ -9,6 +9,7 @@ use super::error::{Result, TableError};
 use super::format::InputFormat;
 use super::frame::Frame;
 use super::limits::Limits;
+use super::near::did_you_mean;
 
 /// Something to read: a path, bytes under a name that says their format, or a table in memory.
 #[derive(Debug, Clone)]
@@ -121,33 +122,41 @@ impl TableInput {
     /// Turns a failure to read into an error that names this file.
     pub(super) fn io(&self, doing: &'static str, source: io::Error) -> TableError {
         if let Some(bomb) = source.get_ref().and_then(|e| e.downcast_ref::<Expanded>()) {
-            return TableError::TooBig {
-                file: self.path.clone(),
-                what: "its decompressed content".to_owned(),
-                bytes: bomb.limit.saturating_add(1),
-                limit: bomb.limit,
-                name: Some("expansion"),
-            };
+            return TableError::too_big(
+                &self.path,
+                "its decompressed content",
+                bomb.limit.saturating_add(1),
+                bomb.limit,
+                "expansion",
+            );
         }
-        TableError::Io {
-            file: self.path.clone(),
-            doing,
-            source,
-        }
+        TableError::io(&self.path, doing, source)
     }
 
-    pub(super) fn damaged(&self, format: &'static str, what: impl Into<String>) -> TableError {
-        TableError::Damaged {
-            file: self.path.clone(),
-            format,
-            what: what.into(),
-        }
+    pub(super) fn damaged(&self, format: &str, what: impl std::fmt::Display) -> TableError {
+        TableError::damaged(&self.path, format, what)
+    }
+
+    pub(super) fn refused(&self, what: impl Into<String>) -> TableError {
+        TableError::file(&self.path, what)
     }
 
     pub(super) fn options(&self, what: impl Into<String>) -> TableError {
-        TableError::Options {
+        TableError::options(&self.path, what)
+    }
+
+    /// A column that was asked for and is not among `columns`.
+    pub(super) fn unknown_column(
+        &self,
+        role: &'static str,
+        wanted: &str,
+        columns: &[String],
+    ) -> TableError {
+        TableError::UnknownColumn {
             file: self.path.clone(),
-            what: what.into(),
+            role,
+            wanted: wanted.to_owned(),
+            hint: did_you_mean(wanted, columns),
         }
     }
 
@@ -201,27 +210,15 @@ impl From<&str> for TableInput {
 /// Opens a plain file. A pipe would wait for ever, a device may never end, and neither can be read twice.
 pub(super) fn open_plain(path: &Path) -> Result<File> {
     plain(path)?;
-    File::open(path).map_err(|source| TableError::Io {
-        file: path.to_path_buf(),
-        doing: "open",
-        source,
-    })
+    File::open(path).map_err(|source| TableError::io(path, "open", source))
 }
 
 /// What is known of a plain file; anything else is refused.
 fn plain(path: &Path) -> Result<std::fs::Metadata> {
-    let metadata = std::fs::metadata(path).map_err(|source| TableError::Io {
-        file: path.to_path_buf(),
-        doing: "open",
-        source,
-    })?;
+    let metadata =
+        std::fs::metadata(path).map_err(|source| TableError::io(path, "open", source))?;
     let kind = metadata.file_type();
-    let refused = |what: &str| {
-        Err(TableError::Options {
-            file: path.to_path_buf(),
-            what: what.to_owned(),
-        })
-    };
+    let refused = |what: &str| Err(TableError::options(path, what));
     if kind.is_dir() {
         return refused("this is a folder, but a file is wanted");
     }
@@ -270,23 +267,14 @@ impl<R: Read> Read for Guarded<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
+    use super::super::tests::make::{bzip2, gzip};
     use super::*;
-
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
 
     #[test]
     fn compressed_text_is_recognised_by_its_first_bytes() {
         let mut twice = gzip(b"a,b\n");
         twice.extend(gzip(b"1,2\n"));
-        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
-        encoder.write_all(b"a,b\n1,2\n").unwrap();
-        for bytes in [twice, encoder.finish().unwrap(), b"a,b\n1,2\n".to_vec()] {
+        for bytes in [twice, bzip2(b"a,b\n1,2\n"), b"a,b\n1,2\n".to_vec()] {
             let input = TableInput::from_bytes("a.csv", bytes);
             let mut text = String::new();
             let mut reader = input.open_text(&Limits::default()).unwrap();
@@ -310,7 +298,7 @@ mod tests {
         let source = io::copy(&mut reader, &mut io::sink()).unwrap_err();
         let error = input.io("read", source);
         assert!(
-            matches!(error, TableError::TooBig { limit, .. } if limit == 1 << 20),
+            error.to_string().contains("the limit is 1048576"),
             "{error}"
         );
     }

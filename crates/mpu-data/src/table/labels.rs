@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Result, TableError};
-use super::label_error::LabelError;
+use super::near::{list, shorten};
 use super::options::{LabelConvention, UnlabeledMarker};
 use super::place::{At, Place};
 use crate::MpuLabel;
@@ -85,36 +85,21 @@ pub struct MarkerCount {
 }
 
 /// A reading of the labels that could have been another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabelNote {
     /// 0 was taken as unlabelled.
+    #[error("label 0 is taken as unlabelled; if it is a class, say how unlabelled rows are marked")]
     ZeroIsUnlabeled,
     /// 0 was taken as a class, since other rows are marked as unlabelled.
+    #[error("label 0 is taken as a class; if it marks unlabelled rows, say so")]
     ZeroIsClass,
     /// -1 was taken as unlabelled, though in a file of -1 and 1 it may be a known negative.
+    #[error("label -1 is taken as unlabelled; rows known to be negative are of no other use here")]
     MinusOneIsUnlabeled,
     /// -1 was taken as a class, since other rows are marked as unlabelled.
+    #[error("label -1 is taken as a class; if it marks unlabelled rows, say so")]
     MinusOneIsClass,
-}
-
-impl std::fmt::Display for LabelNote {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::ZeroIsUnlabeled => {
-                "label 0 is taken as unlabelled; if it is a class, say how unlabelled rows are marked"
-            }
-            Self::ZeroIsClass => {
-                "label 0 is taken as a class; if it marks unlabelled rows, say so"
-            }
-            Self::MinusOneIsUnlabeled => {
-                "label -1 is taken as unlabelled; rows known to be negative are of no other use here"
-            }
-            Self::MinusOneIsClass => {
-                "label -1 is taken as a class; if it marks unlabelled rows, say so"
-            }
-        })
-    }
 }
 
 /// The labels of a table as written, counted.
@@ -206,11 +191,7 @@ pub(super) fn plan(
     column: &str,
 ) -> Result<LabelPlan> {
     if scan.too_many {
-        return Err(TableError::Label(LabelError::TooManyClasses {
-            file: file.to_path_buf(),
-            column: column.to_owned(),
-            limit: MAX_LABELS,
-        }));
+        return Err(TableError::too_many_classes(file, column, MAX_LABELS));
     }
     let mut names: BTreeMap<String, u64> = BTreeMap::new();
     for (text, (rows, _)) in &scan.texts {
@@ -233,11 +214,11 @@ pub(super) fn plan(
         .first_blank
         .filter(|_| !markers.contains(&UnlabeledMarker::Blank))
     {
-        return Err(TableError::Label(LabelError::BlankLabel {
+        return Err(TableError::BlankLabel {
             place: Place::new(file, at),
             column: column.to_owned(),
             remedy: "fill it in, or name `blank` among the marks of unlabelled rows",
-        }));
+        });
     }
     let marker_of = |name: &str| {
         markers.iter().find(|marker| match marker {
@@ -359,28 +340,32 @@ pub(super) fn check_counts(
     n_rows: u64,
     first: Option<At>,
 ) -> Result<()> {
-    let file = file.to_path_buf();
-    match labeled {
-        0 => Err(TableError::Label(LabelError::AllUnlabeled {
-            file,
+    let refused = |what: String| Err(TableError::file(file, what));
+    match (labeled, classes) {
+        (0, _) => Err(TableError::AllUnlabeled {
+            file: file.to_path_buf(),
             rows: n_rows,
-        })),
-        _ if labeled == n_rows && classes.len() == 1 => {
-            Err(TableError::Label(LabelError::OneClass {
-                file,
-                class: classes[0].clone(),
-                rows: n_rows,
-            }))
+        }),
+        (_, [class]) if labeled == n_rows => refused(format!(
+            "every one of the {n_rows} rows has the label `{}`, and none is unlabelled\n\
+             hint: unlabelled rows are needed too: add them, give them in a separate file, or say how \
+             they are marked",
+            shorten(class)
+        )),
+        _ if labeled == n_rows => refused(format!(
+            "no row is unlabelled; the labels are {}\n\
+             hint: say which value marks unlabelled rows, or give them in a separate file",
+            list(classes)
+        )),
+        (1, _) => {
+            let at = first.map_or_else(String::new, |at| format!(", {at}"));
+            let what = format!(
+                "this is the only labelled row (class `{}`): at least 2 are needed\n\
+                 hint: label more rows; some tens in each class make a start",
+                shorten(classes.first().map_or("", String::as_str))
+            );
+            Err(TableError::at(format_args!("{}{at}", file.display()), what))
         }
-        _ if labeled == n_rows => Err(TableError::Label(LabelError::NoUnlabeled {
-            file,
-            labels: classes.to_vec(),
-        })),
-        1 => Err(TableError::Label(LabelError::OneLabeledRow {
-            file,
-            at: first,
-            class: classes.first().cloned().unwrap_or_default(),
-        })),
         _ => Ok(()),
     }
 }

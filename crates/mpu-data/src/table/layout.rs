@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::block::Header;
-use super::error::{Result, TableError};
+use super::error::{NO_FEATURES, Result, TableError};
 use super::input::TableInput;
-use super::near::{did_you_mean, near};
+use super::near::{list, near, shorten};
 use super::options::{ColumnOrder, ExtraColumns, TableOptions};
 use super::schema::FeatureSchema;
 
@@ -129,11 +129,11 @@ pub(super) fn check_readable(input: &TableInput, header: &Header, roles: &[Role]
     let needed = |column: &usize| roles.get(*column).is_some_and(|role| *role != Role::Skip);
     match header.unread.iter().find(|(column, _)| needed(column)) {
         None => Ok(()),
-        Some((column, kind)) => Err(TableError::ColumnType {
-            file: input.path().to_path_buf(),
-            column: header.columns[*column].clone(),
-            kind: kind.clone(),
-        }),
+        Some((column, kind)) => Err(input.refused(format!(
+            "column `{}` has type {kind}, which is not read\n\
+             hint: exclude it (--exclude), or write it as a number or as text",
+            shorten(&header.columns[*column])
+        ))),
     }
 }
 
@@ -147,12 +147,7 @@ pub(super) fn learn_layout(
         if header.find(wanted).is_some() {
             return Ok(wanted.clone());
         }
-        Err(TableError::UnknownColumn {
-            file: input.path().to_path_buf(),
-            role,
-            wanted: wanted.clone(),
-            hint: did_you_mean(wanted, &header.columns),
-        })
+        Err(input.unknown_column(role, wanted, &header.columns))
     };
     let key = match &options.positives {
         Some(list) => Some(known(&list.key, "key column")?),
@@ -174,10 +169,11 @@ pub(super) fn learn_layout(
         None => usual(),
     };
     if label.is_none() && key.is_none() && options.unlabeled.is_none() {
-        return Err(TableError::NoLabelColumn {
-            file: input.path().to_path_buf(),
-            columns: header.columns.clone(),
-        });
+        return Err(input.refused(format!(
+            "which column holds the labels?\n\
+             hint: name the label column (--label-column); the columns are {}",
+            list(&header.columns)
+        )));
     }
     let id = match &options.id_column {
         Some(wanted) => Some(known(wanted, "id column")?),
@@ -200,16 +196,11 @@ pub(super) fn learn_layout(
         .collect();
     for wanted in &options.categorical {
         if !features.contains(wanted) {
-            return Err(TableError::UnknownColumn {
-                file: input.path().to_path_buf(),
-                role: "categorical feature column",
-                wanted: wanted.clone(),
-                hint: did_you_mean(wanted, &features),
-            });
+            return Err(input.unknown_column("categorical feature column", wanted, &features));
         }
     }
     if features.is_empty() {
-        return Err(TableError::NoFeatures(input.path().into()));
+        return Err(input.refused(NO_FEATURES));
     }
     let mut excluded = options.exclude.clone();
     excluded.extend(key.clone());

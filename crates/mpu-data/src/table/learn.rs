@@ -5,6 +5,7 @@ use super::error::{Result, TableError};
 use super::input::TableInput;
 use super::layout::Layout;
 use super::looks::Look;
+use super::near::{list, shorten};
 use super::options::{Missing, TableOptions};
 use super::scan::ColumnScan;
 use super::schema::{ColumnKind, FeatureSchema, InputColumn, SCHEMA_VERSION};
@@ -18,17 +19,10 @@ pub(super) fn check_values(
     options: &TableOptions,
 ) -> Result<()> {
     let names = &layout.features;
-    let file = input.path();
-    let infinite = columns.iter().zip(names).find_map(|(column, name)| {
-        let (place, value) = column.first_infinite.clone()?;
-        Some((place, name.clone(), value))
-    });
-    if let Some((place, column, value)) = infinite {
-        return Err(TableError::NotFinite {
-            place,
-            column,
-            value,
-        });
+    for (column, name) in columns.iter().zip(names) {
+        if let Some((place, value)) = &column.first_infinite {
+            return Err(TableError::not_finite(place, name, value));
+        }
     }
     if options.missing == Missing::Error {
         let total = columns.iter().map(|column| column.missing).sum();
@@ -38,11 +32,7 @@ pub(super) fn check_values(
             .filter_map(|(column, name)| Some((column.first_missing.clone()?, name)))
             .min_by(|a, b| a.0.at.cmp(&b.0.at));
         if let Some((place, name)) = first {
-            return Err(TableError::MissingValue {
-                place,
-                column: name.clone(),
-                total: Some(total),
-            });
+            return Err(TableError::missing_value(&place, name, Some(total)));
         }
     }
     let empty = columns
@@ -50,10 +40,10 @@ pub(super) fn check_values(
         .zip(names)
         .find(|(c, _)| c.numbers + c.texts == 0);
     if let Some((_, name)) = empty {
-        return Err(TableError::AllMissing {
-            file: file.to_path_buf(),
-            column: name.clone(),
-        });
+        return Err(input.refused(format!(
+            "column `{}` has no value in any row\nhint: exclude it (--exclude)",
+            shorten(name)
+        )));
     }
     for (column, name) in columns.iter().zip(names) {
         let look = column.looks.most(column.texts);
@@ -61,35 +51,36 @@ pub(super) fn check_values(
         let (Some(look), Some((place, value)), false) = (look, &column.first_text, said) else {
             continue;
         };
-        let (place, column_name, value) = (place.clone(), name.clone(), value.clone());
+        let value = shorten(value);
         if look == Look::Date {
-            return Err(TableError::Dates {
-                place,
-                column: column_name,
-                value,
-            });
+            let what = format!(
+                "`{value}` is a date or a time, and so are the others; such columns are not read\n\
+                 hint: leave it out (--exclude), write it as a number (such as days since a fixed day), or say \
+                 --categorical to take each date as a category of its own"
+            );
+            return Err(TableError::cell(place, name, what));
         }
         if column.categories.too_many {
-            return Err(TableError::SeparatedNumbers {
-                place,
-                column: column_name,
-                value,
-                remedy: separated_remedy(look),
-            });
+            let what = format!(
+                "`{value}` looks like a number, but is read as text, and there are too many to be categories\n\
+                 hint: {}",
+                separated_remedy(look)
+            );
+            return Err(TableError::cell(place, name, what));
         }
     }
-    let too_many: Vec<String> = columns
-        .iter()
-        .zip(names)
+    let too_many = columns.iter().zip(names);
+    let too_many: Vec<&String> = too_many
         .filter(|(column, _)| column.categories.too_many)
-        .map(|(_, name)| name.clone())
+        .map(|(_, name)| name)
         .collect();
     if !too_many.is_empty() {
-        return Err(TableError::TooManyCategories {
-            file: file.to_path_buf(),
-            columns: too_many,
-            limit: options.max_categories,
-        });
+        return Err(input.refused(format!(
+            "text with more than {} different values in {}\n\
+             hint: exclude such a column, name it as the id column, or raise the limit on categories (--max-categories)",
+            options.max_categories,
+            list(&too_many)
+        )));
     }
     Ok(())
 }
@@ -139,11 +130,11 @@ pub(super) fn learn_schema(
         .collect();
     let width: usize = input_columns.iter().map(InputColumn::width).sum();
     if width > options.limits.columns {
-        return Err(TableError::TooManyColumns {
-            file: input.path().to_path_buf(),
-            found: width,
-            limit: options.limits.columns,
-        });
+        return Err(TableError::too_many_columns(
+            input.path(),
+            width,
+            options.limits.columns,
+        ));
     }
     let image = header.image.filter(|shape| shape.len() == width);
     Ok(FeatureSchema {

@@ -2,10 +2,11 @@
 
 use super::block::{Block, BlockSource, Content, Header, Row, for_each_block};
 use super::cell::{Cell, parse_f32};
-use super::error::{Result, TableError};
+use super::error::{EMPTY, NO_FEATURES, Result, TableError};
 use super::input::TableInput;
 use super::limits::Limits;
 use super::lines::{LineBlock, LineBlocks, Records};
+use super::near::shorten;
 use super::place::At;
 
 /// How many cells a block has at most, about.
@@ -98,16 +99,14 @@ impl LibsvmSource {
         match inputs.first() {
             // Too many columns are refused where the file is opened.
             Some(input) if bytes > limit && (columns.count as usize) < limits.columns => {
-                Err(TableError::TooBig {
-                    file: input.path().to_path_buf(),
-                    what: format!(
-                        "a matrix of {n_rows} rows and {} columns, most of them 0,",
-                        columns.count
-                    ),
+                let n = columns.count;
+                Err(TableError::too_big(
+                    input.path(),
+                    format_args!("a matrix of {n_rows} rows and {n} columns, most of them 0,"),
                     bytes,
                     limit,
-                    name: Some("expansion"),
-                })
+                    "expansion",
+                ))
             }
             _ => Ok(columns),
         }
@@ -125,11 +124,11 @@ impl LibsvmSource {
             None => Self::columns(&[input], limits)?,
         };
         if columns.count as usize >= limits.columns {
-            return Err(TableError::TooManyColumns {
-                file: input.path().to_path_buf(),
-                found: columns.count as usize + 1,
-                limit: limits.columns,
-            });
+            return Err(TableError::too_many_columns(
+                input.path(),
+                columns.count as usize + 1,
+                limits.columns,
+            ));
         }
         let indices = columns.first..columns.first.saturating_add(columns.count);
         let names = std::iter::once(LABEL.to_owned())
@@ -214,10 +213,10 @@ fn find_columns(input: &TableInput, limits: &Limits) -> Result<(Columns, u64)> {
         },
     )?;
     if n_rows == 0 {
-        return Err(TableError::Empty(input.path().into()));
+        return Err(input.refused(EMPTY));
     }
     let Some((low, high)) = range else {
-        return Err(TableError::NoFeatures(input.path().into()));
+        return Err(input.refused(NO_FEATURES));
     };
     let first = low.min(1);
     let columns = Columns {
@@ -244,14 +243,14 @@ pub(super) fn for_each_row<'a>(
                     cells[column as usize + 1] = Cell::Text(value);
                     Ok(())
                 }
-                None => Err(TableError::Malformed {
-                    place: block.place(at),
-                    what: format!(
+                None => Err(TableError::at(
+                    block.place(at),
+                    format!(
                         "index {index} is out of range: the schema has indices {} to {}",
                         columns.first,
                         columns.end().saturating_sub(1)
                     ),
-                }),
+                )),
             }
         })?;
         visit(Row { at, cells: &cells })
@@ -281,14 +280,12 @@ fn for_each_line<'a>(
                 (label, entries)
             };
             if label.contains(&b',') {
-                return Err(TableError::Malformed {
-                    place: block.place(At::Line(line)),
-                    what: format!(
-                        "`{}` names several labels, but a row has one\n\
-                         hint: keep one label per row, or leave it out where the row is unlabelled",
-                        super::near::shorten(&String::from_utf8_lossy(label))
-                    ),
-                });
+                let what = format!(
+                    "`{}` names several labels, but a row has one\n\
+                     hint: keep one label per row, or leave it out where the row is unlabelled",
+                    shorten(&String::from_utf8_lossy(label))
+                );
+                return Err(TableError::at(block.place(At::Line(line)), what));
             }
             visit(At::Line(line), label, entries)?;
         }
@@ -302,12 +299,9 @@ fn parse_entries<'a>(
     entries: &'a [u8],
     mut entry: impl FnMut(u32, &'a [u8]) -> Result<()>,
 ) -> Result<()> {
-    let malformed = |token: &[u8], what: &str| TableError::Malformed {
-        place: block.place(at),
-        what: format!(
-            "`{}` {what}",
-            super::near::shorten(&String::from_utf8_lossy(token))
-        ),
+    let malformed = |token: &[u8], what: &str| {
+        let what = format!("`{}` {what}", shorten(&String::from_utf8_lossy(token)));
+        TableError::at(block.place(at), what)
     };
     let mut previous = None;
     for token in entries

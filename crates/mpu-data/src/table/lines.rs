@@ -54,13 +54,12 @@ impl<R: Records> LineBlocks<R> {
         }
         for (mark, encoding) in [([0xff, 0xfe], "UTF-16LE"), ([0xfe, 0xff], "UTF-16BE")] {
             if blocks.carried.starts_with(&mark) {
-                return Err(TableError::Malformed {
-                    place: Place::new(input.path(), At::Line(1)),
-                    what: format!(
-                        "this is {encoding} text, and UTF-8 is wanted\n\
-                         hint: convert the file, for instance with `iconv -f UTF-16 -t UTF-8`"
-                    ),
-                });
+                let what = format!(
+                    "this is {encoding} text, and UTF-8 is wanted\n\
+                     hint: convert the file, for instance with `iconv -f UTF-16 -t UTF-8`"
+                );
+                let place = Place::new(input.path(), At::Line(1));
+                return Err(TableError::at(place, what));
             }
         }
         Ok(blocks)
@@ -126,14 +125,12 @@ impl<R: Records> LineBlocks<R> {
 
     fn grow(&mut self) -> Result<()> {
         if self.carried.len() >= self.record_bytes {
-            return Err(TableError::Malformed {
-                place: Place::new(self.input.path(), At::Line(self.line)),
-                what: format!(
-                    "a record longer than {} bytes begins here\n\
-                     hint: a double quote may not have been closed; if it is right, raise the limit `record-bytes` (--limit record-bytes=N)",
-                    self.record_bytes
-                ),
-            });
+            let what = format!(
+                "a record longer than {} bytes begins here\n\
+                 hint: a double quote may not have been closed; if it is right, raise the limit `record-bytes` (--limit record-bytes=N)",
+                self.record_bytes
+            );
+            return Err(TableError::at(self.place(self.line), what));
         }
         self.fill(
             self.carried
@@ -170,18 +167,27 @@ impl<R: Records> LineBlocks<R> {
             let Some(nul) = memchr::memchr(0, text) else {
                 return Ok(());
             };
-            return Err(TableError::Malformed {
-                place: Place::new(self.input.path(), At::Line(line + n_lines(&text[..nul]))),
-                what: "a byte 0, which text never has\n\
-                       hint: the file may be binary, or UTF-16: convert it to UTF-8"
-                    .to_owned(),
-            });
+            let what = "a byte 0, which text never has\n\
+                        hint: the file may be binary, or UTF-16: convert it to UTF-8";
+            return Err(TableError::at(
+                self.place(line + n_lines(&text[..nul])),
+                what,
+            ));
         };
         let valid = error.valid_up_to();
-        Err(TableError::NotUtf8 {
-            place: Place::new(self.input.path(), At::Line(line + n_lines(&text[..valid]))),
-            byte: text.get(valid).copied().unwrap_or_default(),
-        })
+        let what = format!(
+            "not UTF-8 text (byte 0x{:02x})\n\
+             hint: convert the file, for instance with `iconv -f latin1 -t utf-8`",
+            text.get(valid).copied().unwrap_or_default()
+        );
+        Err(TableError::at(
+            self.place(line + n_lines(&text[..valid])),
+            what,
+        ))
+    }
+
+    fn place(&self, line: u64) -> Place {
+        Place::new(self.input.path(), At::Line(line))
     }
 }
 

@@ -49,7 +49,6 @@ mod images;
 #[cfg(feature = "images")]
 mod images_read;
 mod input;
-mod label_error;
 mod labels;
 mod layout;
 mod learn;
@@ -86,7 +85,6 @@ pub use format::InputFormat;
 pub use frame::{Column, Frame};
 pub use held_out::{HeldOut, read_held_out};
 pub use input::TableInput;
-pub use label_error::LabelError;
 pub use labels::{ConventionOrigin, LabelCheck, LabelNote, MarkerCount};
 pub use limits::Limits;
 pub use options::{

@@ -181,13 +181,13 @@ impl NpyReader {
         }
         let total = rows.saturating_mul(self.row_bytes as u64);
         if total > limits.matrix_bytes {
-            return Err(super::TableError::TooBig {
-                file: self.input.path().to_path_buf(),
-                what: "a column-major array".to_owned(),
-                bytes: total,
-                limit: limits.matrix_bytes,
-                name: Some("matrix-bytes"),
-            });
+            return Err(super::TableError::too_big(
+                self.input.path(),
+                "a column-major array",
+                total,
+                limits.matrix_bytes,
+                "matrix-bytes",
+            ));
         }
         let rows = rows as usize;
         let columns = self.bytes(rows)?;

@@ -3,9 +3,8 @@
 use std::io::Read;
 
 use super::block::{Block, BlockSource, Content, Header};
-use super::error::{Result, TableError};
+use super::error::{EMPTY, NO_FEATURES, Result};
 use super::input::{Guarded, TableInput};
-use super::label_error::LabelError;
 use super::limits::Limits;
 use super::npy::NpyReader;
 use crate::Shape;
@@ -36,7 +35,7 @@ impl NpySource {
         let open = |input: &TableInput| -> Result<NpyReader> {
             let stored = input.len()?;
             if stored == 0 {
-                return Err(TableError::Empty(input.path().into()));
+                return Err(input.refused(EMPTY));
             }
             let reader = Box::new(std::io::BufReader::with_capacity(1 << 18, input.open()?));
             NpyReader::new(input, reader, Some(stored), limits)
@@ -48,7 +47,7 @@ impl NpySource {
     /// Opens an archive that holds both.
     pub(super) fn open_npz(input: &TableInput, limits: &Limits) -> Result<Self> {
         if input.len()? == 0 {
-            return Err(TableError::Empty(input.path().into()));
+            return Err(input.refused(EMPTY));
         }
         let names = entry_names(input)?;
         let find = |wanted: &[&str]| {
@@ -94,18 +93,18 @@ impl NpySource {
         };
         let n_columns = features.row_items();
         if n_columns == 0 {
-            return Err(TableError::NoFeatures(input.path().into()));
+            return Err(input.refused(NO_FEATURES));
         }
         let mut columns: Vec<String> = (0..n_columns).map(|i| format!("x{i}")).collect();
         let mut label = None;
         if let Some(labels) = &labels {
             let one_column = labels.row_items() == 1;
             if !one_column || labels.rows_left() != features.rows_left() {
-                return Err(TableError::Label(LabelError::LabelCount {
-                    file: input.path().to_path_buf(),
-                    labels: labels.rows_left().saturating_mul(labels.row_items() as u64),
-                    rows: features.rows_left(),
-                }));
+                return Err(input.refused(format!(
+                    "{} labels for {} rows",
+                    labels.rows_left().saturating_mul(labels.row_items() as u64),
+                    features.rows_left()
+                )));
             }
             label = Some(columns.len());
             columns.push("y".to_owned());

@@ -2,7 +2,7 @@
 
 use super::block::BlockSource;
 use super::csv::CsvSource;
-use super::error::{Result, TableError};
+use super::error::Result;
 use super::format::InputFormat;
 use super::frame::FrameSource;
 use super::input::TableInput;
@@ -39,11 +39,11 @@ pub(super) fn open(
         InputFormat::Parquet => Box::new(super::parquet::ParquetSource::open(input, limits)?),
         #[cfg(not(feature = "parquet"))]
         InputFormat::Parquet => {
-            return Err(TableError::NotBuilt {
-                file: input.path().to_path_buf(),
+            return Err(super::TableError::not_built(
+                input.path(),
                 format,
-                feature: "parquet",
-            });
+                "parquet",
+            ));
         }
         InputFormat::Memory => match input.as_frame() {
             Some(frame) => Box::new(FrameSource::open(input, frame)?),
@@ -55,10 +55,7 @@ pub(super) fn open(
             }
         },
         InputFormat::Images => {
-            return Err(TableError::Options {
-                file: input.path().to_path_buf(),
-                what: "a table is wanted here, not a folder of images".to_owned(),
-            });
+            return Err(input.options("a table is wanted here, not a folder of images"));
         }
     })
 }

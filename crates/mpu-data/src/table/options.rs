@@ -37,16 +37,22 @@ pub enum Decimal {
 named!(Decimal, "decimal separator", { Point => "point", Comma => "comma" });
 
 /// A way to mark a row as unlabelled.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnlabeledMarker {
     /// A blank cell, a null, NaN, or a text such as `NA`.
+    #[error("blank")]
     Blank,
     /// The number -1.
+    #[error("-1")]
     MinusOne,
     /// The number 0.
+    #[error("0")]
     Zero,
     /// This word, in any case.
+    #[error("{0}")]
     Word(String),
 }
 
@@ -59,17 +65,6 @@ impl UnlabeledMarker {
             "0" => Self::Zero,
             word => Self::Word(word.to_owned()),
         }
-    }
-}
-
-impl std::fmt::Display for UnlabeledMarker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Blank => "blank",
-            Self::MinusOne => "-1",
-            Self::Zero => "0",
-            Self::Word(word) => word,
-        })
     }
 }
 
@@ -131,66 +126,44 @@ impl std::fmt::Display for ImageSize {
     }
 }
 
-/// How [`read_table`](super::read_table) understands a table. The default finds out what it can.
-#[derive(Debug, Clone)]
-pub struct TableOptions {
-    /// The format; by default what the name says.
-    pub format: Option<InputFormat>,
-    /// The label column; by default one named `label`, `labels`, `class`, `target` or `y`.
-    pub label_column: Option<String>,
-    /// A column that identifies rows: carried through, not a feature.
-    pub id_column: Option<String>,
-    /// Columns that are no features.
-    pub exclude: Vec<String>,
-    /// Columns that are categories even if they look like numbers.
-    pub categorical: Vec<String>,
-    /// What to do with missing values.
-    pub missing: Missing,
-    /// Further texts that stand for a missing value.
-    pub missing_markers: Vec<String>,
-    /// How unlabelled rows are marked.
-    pub convention: LabelConvention,
-    /// A second table with the same columns: the unlabelled pool.
-    pub unlabeled: Option<TableInput>,
-    /// A list of positives among the rows.
-    pub positives: Option<Positives>,
-    /// The labels of an `.npy` array of features, as an array of their own.
-    pub labels: Option<TableInput>,
-    /// The separator of CSV text; by default found in the header line.
-    pub delimiter: Option<u8>,
-    /// How numbers are written in CSV text.
-    pub decimal: Decimal,
-    /// Classes whose names, such as `NA` or `null`, would else stand for a missing label.
-    pub class_words: Vec<String>,
-    /// The most categories that a column of text may have.
-    pub max_categories: usize,
-    /// Scale images to this size; by default they must all have one size.
-    pub image_size: Option<ImageSize>,
-    /// What the file may ask for.
-    pub limits: Limits,
-}
-
-impl Default for TableOptions {
-    fn default() -> Self {
-        Self {
-            format: None,
-            label_column: None,
-            id_column: None,
-            exclude: Vec::new(),
-            categorical: Vec::new(),
-            missing: Missing::default(),
-            missing_markers: Vec::new(),
-            convention: LabelConvention::default(),
-            unlabeled: None,
-            positives: None,
-            labels: None,
-            delimiter: None,
-            decimal: Decimal::default(),
-            class_words: Vec::new(),
-            max_categories: 100,
-            image_size: None,
-            limits: Limits::default(),
-        }
+crate::defaults! {
+    /// How [`read_table`](super::read_table) understands a table. The default finds out what it can.
+    #[derive(Debug, Clone)]
+    pub struct TableOptions {
+        /// The format; by default what the name says.
+        pub format: Option<InputFormat> = None,
+        /// The label column; by default one named `label`, `labels`, `class`, `target` or `y`.
+        pub label_column: Option<String> = None,
+        /// A column that identifies rows: carried through, not a feature.
+        pub id_column: Option<String> = None,
+        /// Columns that are no features.
+        pub exclude: Vec<String> = Vec::new(),
+        /// Columns that are categories even if they look like numbers.
+        pub categorical: Vec<String> = Vec::new(),
+        /// What to do with missing values.
+        pub missing: Missing = Missing::default(),
+        /// Further texts that stand for a missing value.
+        pub missing_markers: Vec<String> = Vec::new(),
+        /// How unlabelled rows are marked.
+        pub convention: LabelConvention = LabelConvention::default(),
+        /// A second table with the same columns: the unlabelled pool.
+        pub unlabeled: Option<TableInput> = None,
+        /// A list of positives among the rows.
+        pub positives: Option<Positives> = None,
+        /// The labels of an `.npy` array of features, as an array of their own.
+        pub labels: Option<TableInput> = None,
+        /// The separator of CSV text; by default found in the header line.
+        pub delimiter: Option<u8> = None,
+        /// How numbers are written in CSV text.
+        pub decimal: Decimal = Decimal::default(),
+        /// Classes whose names, such as `NA` or `null`, would else stand for a missing label.
+        pub class_words: Vec<String> = Vec::new(),
+        /// The most categories that a column of text may have.
+        pub max_categories: usize = 100,
+        /// Scale images to this size; by default they must all have one size.
+        pub image_size: Option<ImageSize> = None,
+        /// What the file may ask for.
+        pub limits: Limits = Limits::default(),
     }
 }
 

@@ -15,7 +15,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::block::{Block, BlockSource, Content, Header, TypedColumn};
 use super::csv::header;
-use super::error::{Result, TableError};
+use super::error::{EMPTY, Result, TableError};
 use super::input::TableInput;
 use super::limits::Limits;
 use super::npy::half;
@@ -67,7 +67,7 @@ impl ParquetSource {
     pub(super) fn open(input: &TableInput, limits: &Limits) -> Result<Self> {
         let stored = input.len()?;
         if stored == 0 {
-            return Err(TableError::Empty(input.path().into()));
+            return Err(input.refused(EMPTY));
         }
         check_footer(input, stored)?;
         let damaged = |what: String| input.damaged("parquet", what);
@@ -246,13 +246,13 @@ fn check_rows(
     let limit = limits.decompressed_bytes(stored);
     let bytes = rows.saturating_mul(4);
     if bytes > limit {
-        return Err(TableError::TooBig {
-            file: input.path().to_path_buf(),
-            what: format!("one column of {rows} rows"),
+        return Err(TableError::too_big(
+            input.path(),
+            format_args!("one column of {rows} rows"),
             bytes,
             limit,
-            name: Some("expansion"),
-        });
+            "expansion",
+        ));
     }
     Ok(())
 }

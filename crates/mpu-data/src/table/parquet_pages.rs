@@ -131,17 +131,17 @@ pub(crate) fn check_pages(
             let limit = expanded.min(page_bytes);
             let values = u64::try_from(page.dictionary_values).unwrap_or(u64::MAX);
             if uncompressed > limit || values > uncompressed / least {
-                return Err(TableError::TooBig {
-                    file: input.path().to_path_buf(),
-                    what: format!("a page of {compressed} bytes"),
-                    bytes: uncompressed.max(values.saturating_mul(least)),
+                return Err(TableError::too_big(
+                    input.path(),
+                    format_args!("a page of {compressed} bytes"),
+                    uncompressed.max(values.saturating_mul(least)),
                     limit,
-                    name: Some(if expanded > page_bytes {
+                    if expanded > page_bytes {
                         "expansion-free-bytes"
                     } else {
                         "expansion"
-                    }),
-                });
+                    },
+                ));
             }
             if DELTA_TEXT.contains(&page.encoding) {
                 return Err(damaged(

@@ -5,13 +5,12 @@ use std::path::Path;
 
 use super::block::for_each_block;
 use super::cell::Markers;
-use super::error::{Result, TableError};
-use super::label_error::LabelError;
+use super::error::{NO_ROWS, Result, TableError};
 use super::labels::{MAX_LABELS, POSITIVE, canonical};
 use super::libsvm::Lines;
 use super::limits::Limits;
 use super::lines::LineBlocks;
-use super::near::did_you_mean;
+use super::near::shorten;
 use super::open::{OpenOptions, open};
 use super::options::Positives;
 use super::place::{At, Place};
@@ -34,17 +33,14 @@ pub(super) fn read(list: &Positives, limits: &Limits) -> Result<KeyList> {
         read_columns(list, limits)?
     };
     if named.is_empty() {
-        return Err(TableError::NoRows(path.into()));
+        return Err(TableError::file(path, NO_ROWS));
     }
     let mut names: Vec<String> = named.values().map(|(class, _)| class.clone()).collect();
     names.sort();
     names.dedup();
     if names.len() > MAX_LABELS {
-        return Err(TableError::Label(LabelError::TooManyClasses {
-            file: path.to_path_buf(),
-            column: list.class_column.clone().unwrap_or_default(),
-            limit: MAX_LABELS,
-        }));
+        let column = list.class_column.as_deref().unwrap_or_default();
+        return Err(TableError::too_many_classes(path, column, MAX_LABELS));
     }
     let keys = named
         .into_iter()
@@ -66,12 +62,11 @@ fn insert(named: &mut Named, file: &Path, key: String, class: String, at: At) ->
         if *other == class {
             return Ok(());
         }
-        return Err(TableError::Label(LabelError::DuplicateKey {
-            place: Place::new(file, at),
-            key,
-            first: *first,
-            detail: " with another class\nhint: a row can have one class only",
-        }));
+        let what = format!(
+            "key `{}` was already at {first} with another class\nhint: a row can have one class only",
+            shorten(&key)
+        );
+        return Err(TableError::at(Place::new(file, at), what));
     }
     named.insert(key, (class, at));
     Ok(())
@@ -105,14 +100,8 @@ fn read_columns(list: &Positives, limits: &Limits) -> Result<Named> {
     let mut source = open(input, input.format(None)?, &options)?;
     let header = source.header().clone();
     let find = |wanted: &str, role| {
-        header
-            .find(wanted)
-            .ok_or_else(|| TableError::UnknownColumn {
-                file: input.path().to_path_buf(),
-                role,
-                wanted: wanted.to_owned(),
-                hint: did_you_mean(wanted, &header.columns),
-            })
+        let unknown = || input.unknown_column(role, wanted, &header.columns);
+        header.find(wanted).ok_or_else(unknown)
     };
     let key = find(&list.key, "key column")?;
     let class = match &list.class_column {
@@ -137,20 +126,18 @@ fn read_columns(list: &Positives, limits: &Limits) -> Result<Named> {
             let mut rows = Vec::new();
             block.for_each_row(|row| {
                 let Some(key) = row.cells[key].categorical(&markers) else {
-                    return Err(TableError::Malformed {
-                        place: block.place(row.at),
-                        what: format!("column `{}`: the key is blank", list.key),
-                    });
+                    let what = format!("column `{}`: the key is blank", list.key);
+                    return Err(TableError::at(block.place(row.at), what));
                 };
                 let name = match class.map(|class| row.cells[class].categorical(&markers)) {
                     None => POSITIVE.to_owned(),
                     Some(Some(name)) => canonical(&name),
                     Some(None) => {
-                        return Err(TableError::Label(LabelError::BlankLabel {
+                        return Err(TableError::BlankLabel {
                             place: block.place(row.at),
                             column: class.map_or_else(String::new, |c| header.columns[c].clone()),
                             remedy: "every listed positive needs its class",
-                        }));
+                        });
                     }
                 };
                 rows.push((key.into_owned(), name, row.at));
@@ -176,13 +163,12 @@ pub(super) fn check_found(
     let mut places: BTreeMap<&str, At> = BTreeMap::new();
     for (key, at) in found {
         if let Some(first) = places.insert(key, *at) {
-            return Err(TableError::Label(LabelError::DuplicateKey {
-                place: Place::new(table, *at),
-                key: key.clone(),
-                first,
-                detail: ", and the list of positives names it\n\
-                         hint: a key must name one row",
-            }));
+            let what = format!(
+                "key `{}` was already at {first}, and the list of positives names it\n\
+                 hint: a key must name one row",
+                shorten(key)
+            );
+            return Err(TableError::at(Place::new(table, *at), what));
         }
     }
     let missing: Vec<&String> = keys
@@ -193,12 +179,13 @@ pub(super) fn check_found(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(TableError::Label(LabelError::PositivesNotFound {
-        file: list.input.path().to_path_buf(),
-        table: table.to_path_buf(),
-        key: list.key.clone(),
-        missing: missing.len(),
-        listed: keys.keys.len(),
-        examples: missing.into_iter().take(5).cloned().collect(),
-    }))
+    Err(list.input.refused(format!(
+        "{} of {} listed positives are not in column `{}` of {}: {}\n\
+         hint: check that both files write the key in the same way",
+        missing.len(),
+        keys.keys.len(),
+        list.key,
+        table.display(),
+        super::near::list(&missing[..missing.len().min(5)])
+    )))
 }

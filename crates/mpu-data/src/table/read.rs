@@ -4,7 +4,7 @@ use super::block::{Block, Header, for_each_block};
 use super::cell::Markers;
 use super::check::{CheckInput, DataCheck, Sampling};
 use super::encoder::{Encoded, Encoder, Gap, Gaps, Labeling, Target};
-use super::error::{Result, TableError};
+use super::error::{NO_ROWS, Result, TableError};
 use super::fill::{check_matrix, fill, impute};
 use super::format::InputFormat;
 #[cfg(feature = "images")]
@@ -14,6 +14,7 @@ use super::labels::{self, ConventionOrigin, LabelCheck, LabelPlan, POSITIVE};
 use super::layout::{Layout, Role, check_readable, learn_layout};
 use super::learn::{check_values, learn_schema, separated_remedy};
 use super::libsvm::LibsvmSource;
+use super::near::shorten;
 use super::open::{OpenOptions, open};
 use super::options::{ColumnOrder, Decimal, ExtraColumns, TableOptions};
 use super::place::At;
@@ -59,11 +60,11 @@ pub fn read_table(input: impl Into<TableInput>, options: &TableOptions) -> Resul
 
 #[cfg(not(feature = "images"))]
 fn read_images(input: &TableInput, _: &TableOptions) -> Result<MpuTable> {
-    Err(TableError::NotBuilt {
-        file: input.path().to_path_buf(),
-        format: InputFormat::Images,
-        feature: "images",
-    })
+    Err(super::TableError::not_built(
+        input.path(),
+        InputFormat::Images,
+        "images",
+    ))
 }
 
 /// One of the files that make the table.
@@ -341,7 +342,7 @@ impl<'a> Reading<'a> {
                 };
                 let mut part_scan = scan(source.as_mut(), &plan)?;
                 if part_scan.n_rows() == 0 {
-                    return Err(TableError::NoRows(part.input.path().into()));
+                    return Err(part.input.refused(NO_ROWS));
                 }
                 let found = std::mem::take(&mut part_scan.columns);
                 scan::merge(&mut columns, found, self.options.max_categories);
@@ -359,12 +360,14 @@ impl<'a> Reading<'a> {
                 let slip = scan.numbers > 20 * scan.texts
                     && scan.numbers > self.options.max_categories as u64;
                 if let Some((place, value)) = scan.first_text.as_ref().filter(|_| slip) {
-                    return Err(TableError::MixedColumn {
-                        place: place.clone(),
-                        column: features[column].clone(),
-                        value: value.clone(),
-                        numbers: scan.numbers,
-                    });
+                    let value = shorten(value);
+                    let what = format!(
+                        "`{value}` is not a number, but {} other cells are\n\
+                         hint: correct it, declare `{value}` a mark of missing values (--missing-marker), or the column \
+                         categorical (--categorical)",
+                        scan.numbers
+                    );
+                    return Err(TableError::cell(place, &features[column], what));
                 }
                 categorical[column] = true;
                 mixed.push(features[column].clone());

@@ -196,7 +196,7 @@ impl TryFrom<Stored> for FeatureSchema {
     type Error = TableError;
 
     fn try_from(stored: Stored) -> Result<Self> {
-        let wrong = |what: String| Err(TableError::Schema { what });
+        let wrong = |what: String| Err(TableError::Schema(what));
         if stored.version > SCHEMA_VERSION {
             return wrong(format!(
                 "version {} is newer than {SCHEMA_VERSION}, the newest this program knows",

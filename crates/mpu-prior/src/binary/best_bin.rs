@@ -8,22 +8,15 @@ use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
 use crate::margins::{Counts, Margins};
 use crate::tail::Tails;
 
-/// The estimator `bbe`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BestBin {
-    /// The probability that the deviation allowed for is exceeded.
-    pub delta: f64,
-    /// By how much more than the deviation is allowed for.
-    pub gamma: f64,
-}
-
-impl Default for BestBin {
-    fn default() -> Self {
-        Self {
-            delta: 0.1,
-            gamma: 0.01,
-        }
+mpu_data::defaults! {
+    /// The estimator `bbe`.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct BestBin {
+        /// The probability that the deviation allowed for is exceeded.
+        pub delta: f64 = 0.1,
+        /// By how much more than the deviation is allowed for.
+        pub gamma: f64 = 0.01,
     }
 }
 
@@ -91,12 +84,8 @@ mod tests {
         // Four labelled rows at 4, 3, 2, 1; four of ten pool rows at 3.5, 2.5, 2.5, 0, the rest lower.
         // Slack s = 1.01 (√(ln 40/20) + √(ln 40/8)): large, so that the widest bins win:
         // z ≥ 2: (0.3 + s)/0.75, z ≥ 1: (0.3 + s)/1. The estimate is 0.3/1.
-        let rows = |values: &[f64]| Rows {
-            values: values.to_vec(),
-            folds: vec![0; values.len()],
-        };
-        let class = rows(&[4.0, 3.0, 2.0, 1.0]);
-        let pool = rows(&[3.5, 2.5, 2.5, 0.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0]);
+        let class = Rows::of_one_fold([4.0, 3.0, 2.0, 1.0]);
+        let pool = Rows::of_one_fold([3.5, 2.5, 2.5, 0.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0]);
         let margins = Margins::new(vec![class], pool).unwrap();
         assert_eq!(BestBin::default().estimate(&margins).unwrap(), [0.3]);
         // Without slack the least ratio wins: nothing of the pool is at or above 4.

@@ -8,35 +8,25 @@ use crate::error::Result;
 use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
 use crate::margins::{Counts, Group, Margins};
 
-/// The estimator `km2`, on vectors of margins.
-///
-/// Its cost grows with the square of the rows, so it uses at most [`n_rows`](Self::n_rows) of the class and as many
-/// of the pool, evenly spaced in the order given, and few bootstrap replicates. With `k` observed classes, more than
-/// ten, it uses `√(10/k)` times as many rows, 20 at least: all classes together then take as long as ten do.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct KernelMean {
-    /// Rows of the class, and of the pool, that are used.
-    pub n_rows: usize,
-    /// How finely `λ = 1/(1-π)` is searched, up to [`most_lambda`](Self::most_lambda).
-    pub epsilon: f64,
-    /// The largest `λ`.
-    pub most_lambda: f64,
-    /// Steps of each quadratic problem.
-    pub iterations: usize,
-    /// The most bootstrap replicates.
-    pub most_replicates: usize,
-}
-
-impl Default for KernelMean {
-    fn default() -> Self {
-        Self {
-            n_rows: 200,
-            epsilon: 0.04,
-            most_lambda: 8.0,
-            iterations: 200,
-            most_replicates: 20,
-        }
+mpu_data::defaults! {
+    /// The estimator `km2`, on vectors of margins.
+    ///
+    /// Its cost grows with the square of the rows, so it uses at most [`n_rows`](Self::n_rows) of the class and as many
+    /// of the pool, evenly spaced in the order given, and few bootstrap replicates. With `k` observed classes, more than
+    /// ten, it uses `√(10/k)` times as many rows, 20 at least: all classes together then take as long as ten do.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct KernelMean {
+        /// Rows of the class, and of the pool, that are used.
+        pub n_rows: usize = 200,
+        /// How finely `λ = 1/(1-π)` is searched, up to [`most_lambda`](Self::most_lambda).
+        pub epsilon: f64 = 0.04,
+        /// The largest `λ`.
+        pub most_lambda: f64 = 8.0,
+        /// Steps of each quadratic problem.
+        pub iterations: usize = 200,
+        /// The most bootstrap replicates.
+        pub most_replicates: usize = 20,
     }
 }
 
@@ -310,15 +300,10 @@ mod tests {
         // The class sits at one point, the rest of the pool at another: d(λ) = 0 up to λ* = 1/(1-π), then it grows
         // with slope ‖μ_U - μ_j‖.
         let n = 40;
-        let rows = |values: Vec<f64>| Rows {
-            folds: vec![0; values.len()],
-            values,
-        };
         for n_class in [10, 20, 30] {
-            let pool = (0..n)
-                .map(|i| if i < n_class { 5.0 } else { -5.0 })
-                .collect();
-            let margins = Margins::new(vec![rows(vec![5.0; n])], rows(pool)).unwrap();
+            let pool = (0..n).map(|i| if i < n_class { 5.0 } else { -5.0 });
+            let pool = Rows::of_one_fold(pool.collect::<Vec<_>>());
+            let margins = Margins::new(vec![Rows::of_one_fold(vec![5.0; n])], pool).unwrap();
             let found = KernelMean::default().estimate(&margins).unwrap()[0];
             let want = n_class as f64 / n as f64;
             assert!((found - want).abs() < 0.02, "{found} {want}");

@@ -9,29 +9,21 @@ use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
 use crate::margins::{Counts, Margins};
 use crate::moments::{Binned, Shares};
 
-/// The estimator `pen-l1`, on one margin at a time.
-///
-/// The margin enters as its rank among the class's labelled margins, in 200 steps, so that the width of the basis
-/// functions means the same for every scale of margins. The authors choose width and regularisation by
-/// cross-validation; here both are fixed, which keeps a replicate cheap.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct PenalizedL1 {
-    /// Gaussian basis functions, centres evenly on the ranks.
-    pub n_basis: usize,
-    /// Their width, as a share of the ranks.
-    pub width: f64,
-    /// The regularisation `λ`. Small: noise pulls the estimate down. Large: it is biased upwards.
-    pub lambda: f64,
-}
-
-impl Default for PenalizedL1 {
-    fn default() -> Self {
-        Self {
-            n_basis: 50,
-            width: 0.1,
-            lambda: 0.01,
-        }
+mpu_data::defaults! {
+    /// The estimator `pen-l1`, on one margin at a time.
+    ///
+    /// The margin enters as its rank among the class's labelled margins, in 200 steps, so that the width of the basis
+    /// functions means the same for every scale of margins. The authors choose width and regularisation by
+    /// cross-validation; here both are fixed, which keeps a replicate cheap.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct PenalizedL1 {
+        /// Gaussian basis functions, centres evenly on the ranks.
+        pub n_basis: usize = 50,
+        /// Their width, as a share of the ranks.
+        pub width: f64 = 0.1,
+        /// The regularisation `λ`. Small: noise pulls the estimate down. Large: it is biased upwards.
+        pub lambda: f64 = 0.01,
     }
 }
 

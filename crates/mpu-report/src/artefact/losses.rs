@@ -7,24 +7,18 @@ use crate::page::Section;
 use crate::paper;
 use crate::record::{Record, Scores};
 use crate::stats::Spread;
-use crate::table::{Align, Cell, Table};
+use crate::table::{Cell, Table};
 use crate::wording::signed;
 
 const DATASET: &str = "fashion-mnist";
 
 /// The nine rows of the paper's table of loss variants, ours beside the published ones.
 pub fn section(records: &[Record], context: &Context) -> Result<Section> {
-    let mut table = Table::new([
-        ("loss", Align::Left),
-        ("γ", Align::Right),
-        ("form", Align::Left),
-        ("n", Align::Right),
-        ("epochs", Align::Right),
-        ("macro-F1 (published; difference)", Align::Right),
-        ("accuracy (published; difference)", Align::Right),
-        ("max |ℓ(z)+ℓ(-z)-1| (published)", Align::Right),
-        ("99th percentile (published)", Align::Right),
-    ]);
+    let mut table = Table::with(
+        "loss | γ: | form | n: | epochs: | macro-F1 (published; difference): | \
+         accuracy (published; difference): | max |ℓ(z)+ℓ(-z)-1| (published): | \
+         99th percentile (published):",
+    );
     let (mut missing, mut notes) = (Vec::new(), Vec::new());
     for (index, row) in paper::loss_variants()?.iter().enumerate() {
         let wanted = Wanted {

@@ -7,7 +7,7 @@ use crate::page::Section;
 use crate::paper::{self, MacroF1Row};
 use crate::record::{Record, Scores};
 use crate::stats;
-use crate::table::{Align, Cell, Table};
+use crate::table::{Cell, Table};
 use crate::wording::{code_list, signed};
 
 const DATASET: &str = "fashion-mnist";
@@ -22,20 +22,13 @@ struct Comparison {
 
 /// The paper's macro-F1 table with its statistics, ours beside the published ones.
 pub fn section(records: &[Record], context: &Context) -> Result<Section> {
-    let mut table = Table::new([
-        ("method", Align::Left),
-        ("n", Align::Right),
-        ("epochs", Align::Right),
-        ("macro-F1 in percent (published; difference)", Align::Right),
-        ("95 % t-interval (published)", Align::Right),
-        ("Wilcoxon p against csmpu-abs", Align::Right),
-        ("p after Holm (published)", Align::Right),
-        (
-            "Cliff's delta of method less csmpu-abs: positive where the method is better (published)",
-            Align::Right,
-        ),
-        ("seconds, median ± MAD (published minutes)", Align::Right),
-    ]);
+    let mut table = Table::with(
+        "method | n: | epochs: | macro-F1 in percent (published; difference): | \
+         95 % t-interval (published): | Wilcoxon p against csmpu-abs: | \
+         p after Holm (published): | \
+         Cliff's delta of method less csmpu-abs: positive where the method is better (published): | \
+         seconds, median ± MAD (published minutes):",
+    );
     let published = paper::macro_f1_rows()?;
     let groups: Vec<Option<CellRuns<'_>>> = published
         .iter()

@@ -7,7 +7,7 @@ use crate::page::Section;
 use crate::paper;
 use crate::record::Record;
 use crate::stats::{self, Spread};
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::wording::{list, signed};
 
 /// The methods whose rate is swept.
@@ -21,18 +21,10 @@ pub fn has(dataset: &str, classes: usize, prior: f64) -> bool {
 
 /// Runs with given rates beside those that chose theirs, seed by seed; none without any.
 pub fn section(records: &[Record], swept: &[Record]) -> Option<Section> {
-    let mut table = Table::new([
-        ("dataset", Align::Left),
-        ("k", Align::Right),
-        ("method", Align::Left),
-        ("n", Align::Right),
-        ("epochs", Align::Right),
-        ("given rate", Align::Right),
-        ("accuracy with it", Align::Right),
-        ("chosen rates (seeds)", Align::Right),
-        ("accuracy with them", Align::Right),
-        ("change", Align::Right),
-    ]);
+    let mut table = Table::with(
+        "dataset | k: | method | n: | epochs: | given rate: | accuracy with it: | \
+         chosen rates (seeds): | accuracy with them: | change:",
+    );
     // By how much each run changed: those that chose the given rate, and the others.
     let (mut kept, mut moved, mut n_cells) = (Vec::new(), Vec::new(), 0);
     let mut rows: Vec<(String, usize, f64)> = Vec::new();

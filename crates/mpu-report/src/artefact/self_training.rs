@@ -4,7 +4,7 @@ use super::accuracy::{AccuracyRow, Outcome, PAPER_METHODS};
 use crate::cell::{ORACLE, shortfall};
 use crate::page::Section;
 use crate::stats;
-use crate::table::{Align, Table};
+use crate::table::Table;
 
 /// The method that users should pick.
 const OURS: &str = "csmpu-st";
@@ -18,20 +18,12 @@ pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
     if run.is_empty() {
         return None;
     }
-    let mut table = Table::new([
-        ("dataset", Align::Left),
-        ("k", Align::Right),
-        ("π_k", Align::Right),
-        ("csmpu-st", Align::Right),
-        ("n", Align::Right),
-        ("best published", Align::Right),
-        ("best of ours of the paper's six", Align::Right),
-        ("supervised (oracle)", Align::Right),
-        ("supervised, same recipe (oracle)", Align::Right),
-        ("with prior-shift correction", Align::Right),
-        ("macro-F1", Align::Right),
-        ("calibration error", Align::Right),
-    ]);
+    let mut table = Table::with(
+        "dataset | k: | π_k: | csmpu-st: | n: | best published: | \
+         best of ours of the paper's six: | supervised (oracle): | \
+         supervised, same recipe (oracle): | with prior-shift correction: | macro-F1: | \
+         calibration error:",
+    );
     let percent = |value: Option<f64>| value.map_or("–".to_owned(), |v| format!("{v:.2}"));
     for (row, found) in &run {
         let own = row.best_own();

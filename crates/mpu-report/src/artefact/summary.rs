@@ -5,7 +5,7 @@ use super::overview::within_two;
 use crate::page::Section;
 use crate::record::Record;
 use crate::stats;
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::wording::{list, signed};
 
 /// The paper's method.
@@ -15,16 +15,11 @@ const OURS: &str = "csmpu-st";
 
 /// One line for each dataset, and what follows from them.
 pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
-    let mut table = Table::new([
-        ("dataset", Align::Left),
-        ("rows run", Align::Right),
-        ("csmpu-abs, ours less published", Align::Right),
-        ("within two published deviations", Align::Right),
-        ("best of the six most often, ours", Align::Left),
-        ("csmpu-st", Align::Right),
-        ("better supervised", Align::Right),
-        ("gap", Align::Right),
-    ]);
+    let mut table = Table::with(
+        "dataset | rows run: | csmpu-abs, ours less published: | \
+         within two published deviations: | best of the six most often, ours | csmpu-st: | \
+         better supervised: | gap:",
+    );
     let mut datasets: Vec<&str> = Vec::new();
     for row in rows {
         if !datasets.contains(&row.dataset.as_str()) {

@@ -7,30 +7,21 @@ use crate::chart::{Figure, Mark, Plot, Point, Series};
 use crate::record::{Curves, Record};
 use crate::stats::Spread;
 
-/// Figure 1: losses of training and test rows against epochs, one panel for each dataset, and accuracies below.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TrainingCurves {
-    /// The datasets' slugs.
-    pub datasets: Vec<String>,
-    /// The number of classes `k`.
-    pub classes: usize,
-    /// The prior `π_k`.
-    pub prior: f64,
-    /// The method's slug.
-    pub method: String,
-}
-
-impl Default for TrainingCurves {
-    /// The three sets of the paper's figure at `k` = 4, `π_k` = 0.2.
-    fn default() -> Self {
-        Self {
-            datasets: ["mnist", "fashion-mnist", "kmnist"]
-                .map(str::to_owned)
-                .to_vec(),
-            classes: 4,
-            prior: 0.2,
-            method: METHOD.to_owned(),
-        }
+mpu_data::defaults! {
+    /// Figure 1: losses of training and test rows against epochs, one panel for each dataset, and accuracies below.
+    /// By default the three sets of the paper's figure at `k` = 4, `π_k` = 0.2.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct TrainingCurves {
+        /// The datasets' slugs.
+        pub datasets: Vec<String> = ["mnist", "fashion-mnist", "kmnist"]
+            .map(str::to_owned)
+            .to_vec(),
+        /// The number of classes `k`.
+        pub classes: usize = 4,
+        /// The prior `π_k`.
+        pub prior: f64 = 0.2,
+        /// The method's slug.
+        pub method: String = METHOD.to_owned(),
     }
 }
 

@@ -6,29 +6,20 @@ use crate::cell::Wanted;
 use crate::chart::{Figure, HeatMap, Shading};
 use crate::record::{Heat, Record};
 
-/// Figure 4: mean margins and counts of test rows by true class and answer. Over several seeds counts are
-/// summed and margins weighted with them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HeatMaps {
-    /// The dataset's slug.
-    pub dataset: String,
-    /// The number of classes `k`.
-    pub classes: usize,
-    /// The prior `π_k`.
-    pub prior: f64,
-    /// The method's slug.
-    pub method: String,
-}
-
-impl Default for HeatMaps {
-    /// MNIST at `k` = 4, `π_k` = 0.2.
-    fn default() -> Self {
-        Self {
-            dataset: "mnist".to_owned(),
-            classes: 4,
-            prior: 0.2,
-            method: METHOD.to_owned(),
-        }
+mpu_data::defaults! {
+    /// Figure 4: mean margins and counts of test rows by true class and answer. Over several seeds counts are
+    /// summed and margins weighted with them.
+    /// By default MNIST at `k` = 4, `π_k` = 0.2.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct HeatMaps {
+        /// The dataset's slug.
+        pub dataset: String = "mnist".to_owned(),
+        /// The number of classes `k`.
+        pub classes: usize = 4,
+        /// The prior `π_k`.
+        pub prior: f64 = 0.2,
+        /// The method's slug.
+        pub method: String = METHOD.to_owned(),
     }
 }
 

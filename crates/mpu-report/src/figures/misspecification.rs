@@ -65,43 +65,29 @@ pub struct Bandwidth {
     pub std: Option<f64>,
 }
 
-/// Figure 3: what wrong priors do to the score and to the bounds. The order of the lists does not matter.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Misspecification {
-    /// The dataset's slug.
-    pub dataset: String,
-    /// The true prior `π_k`.
-    pub prior: f64,
-    /// The method's slug.
-    pub method: String,
-    /// How many seeds were averaged; 0 leaves it unsaid.
-    pub n_seeds: usize,
-    /// Epochs of a run; 0 leaves it unsaid.
-    pub epochs: usize,
-    /// Panel (a).
-    pub scores: Vec<PerturbedScores>,
-    /// Panel (b).
-    pub bounds: Vec<BoundCurves>,
-    /// Panel (c).
-    pub bandwidths: Vec<Bandwidth>,
-    /// Panels side by side.
-    pub columns: usize,
-}
-
-impl Default for Misspecification {
-    /// The paper's figure on Fashion-MNIST at `π_k` = 0.5, without values.
-    fn default() -> Self {
-        Self {
-            dataset: "fashion-mnist".to_owned(),
-            prior: 0.5,
-            method: METHOD.to_owned(),
-            n_seeds: 0,
-            epochs: 0,
-            scores: Vec::new(),
-            bounds: Vec::new(),
-            bandwidths: Vec::new(),
-            columns: 3,
-        }
+mpu_data::defaults! {
+    /// Figure 3: what wrong priors do to the score and to the bounds. The order of the lists does not matter.
+    /// By default the paper's figure on Fashion-MNIST at `π_k` = 0.5, without values.
+    #[derive(Debug, Clone, PartialEq, Serialize)]
+    pub struct Misspecification {
+        /// The dataset's slug.
+        pub dataset: String = "fashion-mnist".to_owned(),
+        /// The true prior `π_k`.
+        pub prior: f64 = 0.5,
+        /// The method's slug.
+        pub method: String = METHOD.to_owned(),
+        /// How many seeds were averaged; 0 leaves it unsaid.
+        pub n_seeds: usize = 0,
+        /// Epochs of a run; 0 leaves it unsaid.
+        pub epochs: usize = 0,
+        /// Panel (a).
+        pub scores: Vec<PerturbedScores> = Vec::new(),
+        /// Panel (b).
+        pub bounds: Vec<BoundCurves> = Vec::new(),
+        /// Panel (c).
+        pub bandwidths: Vec<Bandwidth> = Vec::new(),
+        /// Panels side by side.
+        pub columns: usize = 3,
     }
 }
 

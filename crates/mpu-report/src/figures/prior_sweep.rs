@@ -18,28 +18,19 @@ const SCORES: [Named; 4] = [
     ("macro F1", |s| s.f1),
 ];
 
-/// Figure 2: accuracy, macro precision, recall and F1 against `π_k`, one panel for each `k`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PriorSweep {
-    /// The dataset's slug.
-    pub dataset: String,
-    /// The numbers of classes, one panel each.
-    pub classes: Vec<usize>,
-    /// The priors `π_k`.
-    pub priors: Vec<f64>,
-    /// The method's slug.
-    pub method: String,
-}
-
-impl Default for PriorSweep {
-    /// The paper's figure on MNIST.
-    fn default() -> Self {
-        Self {
-            dataset: "mnist".to_owned(),
-            classes: vec![4, 6, 8],
-            priors: vec![0.2, 0.5, 0.8],
-            method: METHOD.to_owned(),
-        }
+mpu_data::defaults! {
+    /// Figure 2: accuracy, macro precision, recall and F1 against `π_k`, one panel for each `k`.
+    /// By default the paper's figure on MNIST.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct PriorSweep {
+        /// The dataset's slug.
+        pub dataset: String = "mnist".to_owned(),
+        /// The numbers of classes, one panel each.
+        pub classes: Vec<usize> = vec![4, 6, 8],
+        /// The priors `π_k`.
+        pub priors: Vec<f64> = vec![0.2, 0.5, 0.8],
+        /// The method's slug.
+        pub method: String = METHOD.to_owned(),
     }
 }
 

@@ -233,11 +233,7 @@ pub(super) fn importances(several: bool, runs: &Of<'_, ColumnWeights>) -> Table 
 
 /// The columns of a user's table.
 pub(super) fn columns(columns: &[CheckedColumn]) -> Table {
-    let mut table = Table::new([
-        ("column", Align::Left),
-        ("type", Align::Left),
-        ("missing values", Align::Right),
-    ]);
+    let mut table = Table::with("column | type | missing values:");
     for column in columns {
         table.push([
             column.column.clone(),

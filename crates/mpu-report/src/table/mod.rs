@@ -46,6 +46,16 @@ impl Table {
         }
     }
 
+    /// A table without rows, its headings in one line: `"class | rows:"`. As in Markdown, a colon at the end aligns the
+    /// column to the right.
+    pub fn with(headings: &str) -> Self {
+        let column = |heading: &'_ str| match heading.strip_suffix(':') {
+            Some(heading) => (heading.to_owned(), Align::Right),
+            None => (heading.to_owned(), Align::Left),
+        };
+        Self::new(headings.split(" | ").map(column))
+    }
+
     /// Adds a row; missing cells stay empty, cells beyond the last column are dropped.
     pub fn push<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
         let mut row: Vec<Cell> = cells.into_iter().map(Into::into).collect();

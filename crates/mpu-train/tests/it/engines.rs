@@ -5,10 +5,10 @@ use candle_nn::{BatchNorm, BatchNormConfig, Linear, VarBuilder, batch_norm, line
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
 use mpu_data::{Features, Priors, Seed, Shape};
 use mpu_loss::Loss;
-use mpu_models::{MlpSpec, ModelSpec, Module, ResNetSpec, Threads};
+use mpu_models::{MlpSpec, ModelSpec, Module, ResNetSpec};
 use mpu_train::{
-    Control, DeviceChoice, EngineChoice, Error, Event, Judged, Keep, Method, Observer, Outcome,
-    Precision, Problem, Run, RunError, Sample, SelfTraining, State, TrainSettings, Unobserved,
+    Control, EngineChoice, Error, Event, Judged, Keep, Method, Observer, Outcome, Precision,
+    Problem, Run, RunError, Sample, SelfTraining, State, TrainSettings, Unobserved,
 };
 
 const ROWS: usize = 120;
@@ -71,19 +71,10 @@ fn run(model: ModelSpec, method: Method, engine: EngineChoice) -> Run {
         });
     }
     Run {
-        model,
-        module: None,
-        method,
-        loss: Loss::default(),
-        placement: None,
-        priors: priors(),
-        costs: None,
         settings,
         seed: Seed(5),
-        device: DeviceChoice::Cpu,
         engine: Some(engine),
-        precision: Precision::F32,
-        threads: Threads::ONE,
+        ..Run::new(model, method, priors())
     }
 }
 
@@ -265,7 +256,6 @@ fn own(method: &str) -> Run {
     Run {
         module: Some(module),
         engine: None,
-        precision: Precision::F32,
         ..run(spec, method.parse().unwrap(), EngineChoice::Candle)
     }
 }

@@ -5,3 +5,4 @@
 mod engines;
 mod pulse;
 mod self_training;
+mod support;

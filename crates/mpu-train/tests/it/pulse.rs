@@ -1,56 +1,27 @@
 //! Open-set label shift as a user of the crate sees it.
 
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
-use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
-use mpu_loss::Loss;
-use mpu_models::{MlpSpec, ModelSpec, Threads};
-use mpu_train::{
-    Control, DeviceChoice, Event, Judged, Keep, Method, Observer, Outcome, Precision, Problem, Run,
-    Sample, State, TrainSettings, Unobserved,
-};
+use mpu_data::Priors;
+use mpu_models::Threads;
+use mpu_train::{Keep, Outcome, Problem, Run, Sample, State, Unobserved};
 
-/// A spread in [-1, 1] that looks random and is not.
-fn spread(i: usize) -> f32 {
-    ((i as f64 * 0.754_877_666).fract() * 2.0 - 1.0) as f32
-}
-
-/// Two observed classes and negatives around three corners.
-fn row(class: usize, i: usize) -> [f32; 2] {
-    let (x, y) = [(-1.0, 1.0), (1.0, 1.0), (0.0, -1.0)][class];
-    [x + 0.9 * spread(3 * i + class), y + 0.9 * spread(7 * i + 5)]
-}
+use crate::support::{self, Watch, accuracy, judged, row, settings, shares};
 
 /// Ten rows of each observed class to fifty of a pool with the shares 0.4, 0.1 and 0.5.
 fn sample(times: usize, first: usize) -> Sample {
-    let (mut values, mut labels) = (Vec::new(), Vec::new());
-    let mut add = |class, n, label: MpuLabel| {
-        for _ in 0..n * times {
-            values.extend(row(class, first + labels.len()));
-            labels.push(label);
-        }
-    };
-    add(0, 10, Labeled(0));
-    add(1, 10, Labeled(1));
-    add(0, 20, Unlabeled);
-    add(1, 5, Unlabeled);
-    add(2, 25, Unlabeled);
-    Sample {
-        features: Features::new(values, Shape::Vector(2)).unwrap(),
-        labels,
-    }
+    let groups = [
+        (0, 10 * times, Labeled(0)),
+        (1, 10 * times, Labeled(1)),
+        (0, 20 * times, Unlabeled),
+        (1, 5 * times, Unlabeled),
+        (2, 25 * times, Unlabeled),
+    ];
+    support::sample(first, 1, &groups)
 }
 
 fn problem() -> Problem {
-    let test: Vec<f32> = (0..150).flat_map(|i| row(i % 3, 9000 + i)).collect();
-    let test = Judged {
-        features: Features::new(test, Shape::Vector(2)).unwrap(),
-        classes: (0..150).map(|i| i % 3).collect(),
-    };
-    bare()
-        .with_validation(sample(6, 4000))
-        .unwrap()
-        .with_test(test)
-        .unwrap()
+    let problem = bare().with_validation(sample(6, 4000)).unwrap();
+    problem.with_test(judged(150, 9000)).unwrap()
 }
 
 /// Without held-out rows.
@@ -60,64 +31,15 @@ fn bare() -> Problem {
 
 /// Far from the truth: they must not matter.
 fn wrong_priors() -> Priors {
-    Priors::from_observed(&[0.05, 0.7]).unwrap()
+    shares([0.05, 0.7])
 }
 
 fn run(epochs: usize) -> Run {
-    Run {
-        model: ModelSpec::Mlp(MlpSpec {
-            inputs: 2,
-            hidden: vec![16],
-            outputs: 3,
-        }),
-        method: Method::Pulse,
-        loss: Loss::default(),
-        placement: None,
-        priors: wrong_priors(),
-        costs: None,
-        settings: TrainSettings {
-            epochs,
-            batch_size: 32,
-            lr: 1e-2,
-            checkpoint_every: 1,
-            ..TrainSettings::default()
-        },
-        seed: Seed(5),
-        device: DeviceChoice::Cpu,
-        engine: None,
-        precision: Precision::F32,
-        module: None,
-        threads: Threads::ONE,
-    }
+    support::run("pulse", wrong_priors(), settings(epochs))
 }
 
 fn trained(run: &Run, resume: Option<State>) -> Outcome {
     run.train(&problem(), resume, &mut Unobserved).unwrap()
-}
-
-fn accuracy(outcome: &Outcome) -> f64 {
-    outcome.reported().unwrap().test_accuracy.unwrap()
-}
-
-/// Keeps every state as bytes, and stops at a step.
-struct Killed {
-    at: (usize, usize),
-    states: Vec<Vec<u8>>,
-}
-
-impl Observer for Killed {
-    type Error = mpu_train::Error;
-
-    fn on(&mut self, event: &Event<'_>) -> Result<Control, Self::Error> {
-        match event {
-            Event::Checkpoint(state) => self.states.push(state.to_bytes()?),
-            Event::Step { epoch, batch, .. } if (*epoch, *batch) == self.at => {
-                return Ok(Control::Stop);
-            }
-            _ => {}
-        }
-        Ok(Control::Continue)
-    }
 }
 
 #[test]
@@ -127,13 +49,13 @@ fn it_learns_without_priors_and_goes_on_from_any_epoch_to_the_same_bits() {
     assert!(whole.finished);
     assert!(accuracy(&whole) > 0.9, "{}", accuracy(&whole));
     let told = Run {
-        priors: Priors::from_observed(&[0.4, 0.1]).unwrap(),
+        priors: shares([0.4, 0.1]),
         ..run.clone()
     };
     assert_eq!(trained(&told, None).params(), whole.params());
-    let mut killed = Killed {
-        at: (12, 3),
-        states: Vec::new(),
+    let mut killed = Watch {
+        stop_at: Some((12, 3)),
+        ..Watch::default()
     };
     let stopped = run.train(&problem(), None, &mut killed).unwrap();
     assert!(!stopped.finished && stopped.state.epochs_done() == 11);
@@ -154,10 +76,7 @@ fn it_learns_without_priors_and_goes_on_from_any_epoch_to_the_same_bits() {
 #[test]
 fn setting_rows_aside_is_what_finds_the_observed_classes_in_the_pool() {
     let run = run(14);
-    let mut watch = Killed {
-        at: (0, 0),
-        states: Vec::new(),
-    };
+    let mut watch = Watch::default();
     let whole = run.train(&problem(), None, &mut watch).unwrap();
     let warm_up = State::from_bytes(&watch.states[4]).unwrap();
     let negative = |params| {

@@ -1,124 +1,58 @@
 //! Self-training and early stopping as a user of the crate sees them.
 
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
-use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
-use mpu_loss::{CostMatrix, Loss};
-use mpu_models::{MlpSpec, ModelSpec, Threads};
-use mpu_train::{
-    Control, DeviceChoice, Event, Judged, Keep, Observer, Outcome, Precision, Problem, Run, Sample,
-    SelfTraining, State, TrainSettings, Unobserved,
-};
+use mpu_data::Priors;
+use mpu_loss::CostMatrix;
+use mpu_models::Threads;
+use mpu_train::{Keep, Outcome, Problem, Run, SelfTraining, State, TrainSettings, Unobserved};
 
-/// A spread in [-1, 1] that looks random and is not.
-fn spread(i: usize) -> f32 {
-    ((i as f64 * 0.754_877_666).fract() * 2.0 - 1.0) as f32
-}
+use crate::support::{Watch, accuracy, judged, mlp, run, sample, settings, shares};
 
-/// Two observed classes and negatives around three corners; pool priors 0.3, 0.2, 0.5.
+/// Two observed classes and negatives; pool priors 0.3, 0.2, 0.5.
 fn problem(pool: usize) -> Problem {
-    let corners = [(-1.0, 1.0), (1.0, 1.0), (0.0, -1.0)];
-    let row = |class: usize, i: usize| {
-        let (x, y) = corners[class];
-        [x + 0.9 * spread(3 * i + class), y + 0.9 * spread(7 * i + 5)]
-    };
-    let (mut values, mut labels) = (Vec::new(), Vec::new());
-    let mut add = |class, n, label: MpuLabel| {
-        for i in 0..n {
-            values.extend(row(class, i + labels.len()));
-            labels.push(label);
-        }
-    };
-    add(0, 60, Labeled(0));
-    add(1, 60, Labeled(1));
-    add(0, 3 * pool / 10, Unlabeled);
-    add(1, 2 * pool / 10, Unlabeled);
-    add(2, 5 * pool / 10, Unlabeled);
-    let classes = (0..90).map(|i| i % 3).collect();
-    let judged: Vec<f32> = (0..90).flat_map(|i| row(i % 3, 1000 + i)).collect();
-    let sample = |values, labels| Sample {
-        features: Features::new(values, Shape::Vector(2)).unwrap(),
-        labels,
-    };
-    let test = Judged {
-        features: Features::new(judged, Shape::Vector(2)).unwrap(),
-        classes,
-    };
-    let (held_values, held_labels) = (values.clone(), labels.clone());
-    Problem::new(priors().classes(), sample(values, labels))
-        .unwrap()
-        .with_validation(sample(held_values, held_labels))
-        .unwrap()
-        .with_test(test)
+    let groups = [
+        (0, 60, Labeled(0)),
+        (1, 60, Labeled(1)),
+        (0, 3 * pool / 10, Unlabeled),
+        (1, 2 * pool / 10, Unlabeled),
+        (2, 5 * pool / 10, Unlabeled),
+    ];
+    let sample = || sample(0, 2, &groups);
+    Problem::new(priors().classes(), sample())
+        .and_then(|problem| problem.with_validation(sample()))
+        .and_then(|problem| problem.with_test(judged(90, 1000)))
         .unwrap()
 }
 
 fn priors() -> Priors {
-    Priors::from_observed(&[0.3, 0.2]).unwrap()
+    shares([0.3, 0.2])
 }
 
-fn run(method: &str, priors: Priors, settings: TrainSettings) -> Run {
-    Run {
-        model: ModelSpec::Mlp(MlpSpec {
-            inputs: 2,
-            hidden: vec![16],
-            outputs: 3,
-        }),
-        method: method.parse().unwrap(),
-        loss: Loss::default(),
-        placement: None,
-        priors,
-        costs: None,
-        settings,
-        seed: Seed(5),
-        device: DeviceChoice::Cpu,
-        engine: None,
-        precision: Precision::F32,
-        module: None,
-        threads: Threads::ONE,
-    }
-}
-
-fn settings(epochs: usize) -> TrainSettings {
+/// So many epochs of self-training with other constants.
+fn with(epochs: usize, constants: SelfTraining) -> TrainSettings {
     TrainSettings {
-        epochs,
-        batch_size: 32,
-        lr: 1e-2,
-        checkpoint_every: 1,
-        ..TrainSettings::default()
+        self_training: Some(constants),
+        ..settings(epochs)
     }
 }
 
-/// Keeps every state as bytes and what was said of a failure.
-#[derive(Default)]
-struct Watch {
-    states: Vec<Vec<u8>>,
-    fell_back: Option<usize>,
-    raised: Option<(f64, f64)>,
+/// What a run does and says.
+fn watched(run: &Run, problem: &Problem) -> (Outcome, Watch) {
+    let mut watch = Watch::default();
+    let outcome = run.train(problem, None, &mut watch).unwrap();
+    (outcome, watch)
 }
 
-impl Observer for Watch {
-    type Error = mpu_train::Error;
-
-    fn on(&mut self, event: &Event<'_>) -> Result<Control, Self::Error> {
-        match event {
-            Event::Checkpoint(state) => self.states.push(state.to_bytes()?),
-            Event::FellBack { epoch, .. } => self.fell_back = Some(*epoch),
-            Event::PriorsRaised { given, found } => self.raised = Some((*given, *found)),
-            _ => {}
-        }
-        Ok(Control::Continue)
-    }
-}
-
-fn accuracy(outcome: &Outcome) -> f64 {
-    outcome.reported().unwrap().test_accuracy.unwrap()
+/// What it does from one of the states that it left.
+fn resumed(run: &Run, problem: &Problem, state: &[u8]) -> Outcome {
+    let state = State::from_bytes(state).unwrap();
+    run.train(problem, Some(state), &mut Unobserved).unwrap()
 }
 
 #[test]
 fn it_learns_and_goes_on_from_any_epoch_to_the_same_bits() {
     let (problem, run) = (problem(400), run("csmpu-st", priors(), settings(12)));
-    let mut watch = Watch::default();
-    let whole = run.train(&problem, None, &mut watch).unwrap();
+    let (whole, watch) = watched(&run, &problem);
     assert!(whole.finished && watch.fell_back.is_none());
     assert!(accuracy(&whole) > 0.9, "{}", accuracy(&whole));
     // After epoch 3 of the warm-up, at its end, and in the midst of self-training.
@@ -126,8 +60,8 @@ fn it_learns_and_goes_on_from_any_epoch_to_the_same_bits() {
         let state = State::from_bytes(&watch.states[epoch - 1]).unwrap();
         assert_eq!(state.epochs_done(), epoch);
         assert_eq!(state.targets.is_empty(), epoch < 5);
-        let resumed = run.train(&problem, Some(state), &mut Unobserved).unwrap();
-        assert!(resumed == whole, "from epoch {epoch}");
+        let resumed = run.train(&problem, Some(state), &mut Unobserved);
+        assert!(resumed.unwrap() == whole, "from epoch {epoch}");
     }
 }
 
@@ -137,17 +71,13 @@ fn taught(epochs: usize) -> TrainSettings {
         folds: Some(4),
         ..SelfTraining::default()
     };
-    TrainSettings {
-        self_training: Some(constants),
-        ..settings(epochs)
-    }
+    with(epochs, constants)
 }
 
 #[test]
 fn a_teacher_goes_on_after_any_fold_or_epoch_to_the_same_bits() {
     let (problem, run) = (problem(400), run("csmpu-st", priors(), taught(12)));
-    let mut watch = Watch::default();
-    let whole = run.train(&problem, None, &mut watch).unwrap();
+    let (whole, watch) = watched(&run, &problem);
     assert!(whole.finished && watch.fell_back.is_none());
     assert!(accuracy(&whole) > 0.9, "{}", accuracy(&whole));
     // After the second fold, in the second round of folds, after the last, and after the fifth epoch of the student.
@@ -161,8 +91,8 @@ fn a_teacher_goes_on_after_any_fold_or_epoch_to_the_same_bits() {
             found.iter().map(|sum| sum.round() as i32).collect();
         assert!(found.into_iter().eq(answers), "state {place}");
         assert_eq!(state.epochs_done(), (place + 1).saturating_sub(12));
-        let resumed = run.train(&problem, Some(state), &mut Unobserved).unwrap();
-        assert!(resumed == whole, "from state {place}");
+        let resumed = run.train(&problem, Some(state), &mut Unobserved);
+        assert!(resumed.unwrap() == whole, "from state {place}");
     }
     let two = Run {
         threads: Threads::new(2),
@@ -180,26 +110,16 @@ fn a_teacher_goes_on_after_any_fold_or_epoch_to_the_same_bits() {
     assert!(error.contains("those of a teacher"), "{error}");
 }
 
-/// Stops at a step of the teacher.
-struct StopAt(usize);
-
-impl Observer for StopAt {
-    type Error = mpu_train::Error;
-
-    fn on(&mut self, event: &Event<'_>) -> Result<Control, Self::Error> {
-        Ok(match event {
-            Event::Detector { step, .. } if *step >= self.0 => Control::Stop,
-            _ => Control::Continue,
-        })
-    }
-}
-
 #[test]
 fn a_teacher_can_be_stopped_within_a_fold() {
     let (problem, run) = (problem(200), run("csmpu-st", priors(), taught(8)));
     let whole = run.train(&problem, None, &mut Unobserved).unwrap();
     // Twelve batches to an epoch, eight epochs to a fold at the most.
-    let stopped = run.train(&problem, None, &mut StopAt(100)).unwrap();
+    let mut watch = Watch {
+        stop_teacher_at: Some(100),
+        ..Watch::default()
+    };
+    let stopped = run.train(&problem, None, &mut watch).unwrap();
     assert!(!stopped.finished && stopped.state.epochs_done() == 0);
     let answered = stopped
         .state
@@ -208,8 +128,7 @@ fn a_teacher_can_be_stopped_within_a_fold() {
         .filter(|row| row.iter().sum::<f32>() > 0.5);
     assert!((1..200).contains(&answered.count()));
     let bytes = stopped.state.to_bytes().unwrap();
-    let state = State::from_bytes(&bytes).unwrap();
-    assert!(run.train(&problem, Some(state), &mut Unobserved).unwrap() == whole);
+    assert!(resumed(&run, &problem, &bytes) == whole);
 }
 
 #[test]
@@ -217,9 +136,8 @@ fn no_row_has_a_say_in_the_targets_of_its_own_fold() {
     let run = run("csmpu-st", priors(), taught(6));
     let before = problem(400);
     let first_round = |problem: &Problem| {
-        let mut watch = Watch::default();
-        run.train(problem, None, &mut watch).unwrap();
-        State::from_bytes(&watch.states[3]).unwrap().targets
+        let states = watched(&run, problem).1.states;
+        State::from_bytes(&states[3]).unwrap().targets
     };
     let mut rows = before.train().clone();
     // The first row of the pool, by so little that no other epoch becomes the best one.
@@ -240,13 +158,9 @@ fn the_share_of_labelled_rows_counts_from_self_training_on() {
             labeled_share,
             ..SelfTraining::default()
         };
-        let settings = TrainSettings {
-            self_training: Some(constants),
-            ..settings(8)
-        };
-        let mut watch = Watch::default();
-        let outcome = run("csmpu-st", priors(), settings).train(&problem, None, &mut watch);
-        assert!(accuracy(&outcome.unwrap()) > 0.9, "{labeled_share}");
+        let run = run("csmpu-st", priors(), with(8, constants));
+        let (outcome, watch) = watched(&run, &problem);
+        assert!(accuracy(&outcome) > 0.9, "{labeled_share}");
         watch.states
     });
     assert!(states[0][4] == states[1][4], "the warm-up does not know it");
@@ -256,20 +170,15 @@ fn the_share_of_labelled_rows_counts_from_self_training_on() {
 #[test]
 fn priors_that_are_too_low_are_raised_to_what_the_warm_up_model_finds() {
     let problem = problem(400);
-    let low = || Priors::from_observed(&[0.3 * 0.7, 0.2 * 0.7]).unwrap();
+    let low = || shares([0.3 * 0.7, 0.2 * 0.7]);
     let trained = |sure: f64| {
         let constants = SelfTraining {
             sure,
             warm_up_epochs: 8,
             ..SelfTraining::default()
         };
-        let settings = TrainSettings {
-            self_training: Some(constants),
-            ..settings(16)
-        };
-        let run = run("csmpu-st", low(), settings);
-        let mut watch = Watch::default();
-        let outcome = run.train(&problem, None, &mut watch).unwrap();
+        let run = run("csmpu-st", low(), with(16, constants));
+        let (outcome, watch) = watched(&run, &problem);
         assert!(outcome.finished && watch.fell_back.is_none());
         (run, watch, outcome)
     };
@@ -282,17 +191,14 @@ fn priors_that_are_too_low_are_raised_to_what_the_warm_up_model_finds() {
     let (better, worse) = (accuracy(&raised), accuracy(&lowered));
     assert!(better > 0.95 && better > worse + 0.05, "{better} {worse}");
     // Going on in the midst of it finds the same priors again.
-    let state = State::from_bytes(&watch.states[11]).unwrap();
-    let resumed = run.train(&problem, Some(state), &mut Unobserved).unwrap();
-    assert!(resumed == raised);
+    assert!(resumed(&run, &problem, &watch.states[11]) == raised);
 }
 
 #[test]
 fn priors_without_negatives_leave_the_warm_up_model() {
-    let none = Priors::from_observed(&[0.6, 0.4]).unwrap();
+    let none = shares([0.6, 0.4]);
     let (problem, run) = (problem(400), run("csmpu-st", none, settings(12)));
-    let mut watch = Watch::default();
-    let outcome = run.train(&problem, None, &mut watch).unwrap();
+    let (outcome, watch) = watched(&run, &problem);
     assert_eq!(watch.fell_back, Some(5), "at the end of the warm-up");
     assert_eq!(outcome.reported().unwrap().epoch, 5);
     // It still finds the negatives that the priors deny.
@@ -306,13 +212,9 @@ fn a_failure_falls_back_to_the_warm_up_model_and_says_so() {
         collapse_distance: 1e-9,
         ..SelfTraining::default()
     };
-    let settings = TrainSettings {
-        self_training: Some(constants),
-        ..settings(12)
-    };
-    let (problem, run) = (problem(400), run("csmpu-st", priors(), settings));
-    let mut watch = Watch::default();
-    let outcome = run.train(&problem, None, &mut watch).unwrap();
+    let run = run("csmpu-st", priors(), with(12, constants));
+    let problem = problem(400);
+    let (outcome, watch) = watched(&run, &problem);
     assert_eq!(
         watch.fell_back,
         Some(6),
@@ -323,9 +225,7 @@ fn a_failure_falls_back_to_the_warm_up_model_and_says_so() {
     let warm = State::from_bytes(&watch.states[4]).unwrap();
     assert!(outcome.params() == &warm.params);
     // A run that is over stays so.
-    let last = State::from_bytes(watch.states.last().unwrap()).unwrap();
-    let again = run.train(&problem, Some(last), &mut Unobserved).unwrap();
-    assert!(again == outcome);
+    assert!(resumed(&run, &problem, watch.states.last().unwrap()) == outcome);
 }
 
 #[test]
@@ -336,8 +236,7 @@ fn the_best_epoch_by_its_own_risk_is_kept_and_survives_a_stop() {
         ..settings(10)
     };
     let (problem, run) = (problem(200), run("mpu-ml", priors(), settings));
-    let mut watch = Watch::default();
-    let outcome = run.train(&problem, None, &mut watch).unwrap();
+    let (outcome, watch) = watched(&run, &problem);
     let risks: Vec<f64> = outcome
         .state
         .history
@@ -354,9 +253,7 @@ fn the_best_epoch_by_its_own_risk_is_kept_and_survives_a_stop() {
         best.epoch < 10,
         "the last epoch is not the best here: {risks:?}"
     );
-    let state = State::from_bytes(&watch.states[7]).unwrap();
-    let resumed = run.train(&problem, Some(state), &mut Unobserved).unwrap();
-    assert!(resumed == outcome);
+    assert!(resumed(&run, &problem, &watch.states[7]) == outcome);
 }
 
 #[test]
@@ -379,10 +276,8 @@ fn early_stopping_needs_held_out_rows() {
 #[test]
 fn wrong_priors_cost_little_where_classes_are_apart() {
     let problem = problem(400);
-    let wrong = Priors::from_observed(&[0.3 * 1.3, 0.2 * 0.7]).unwrap();
-    let outcome = run("csmpu-st", wrong, settings(12))
-        .train(&problem, None, &mut Unobserved)
-        .unwrap();
+    let wrong = run("csmpu-st", shares([0.3 * 1.3, 0.2 * 0.7]), settings(12));
+    let outcome = watched(&wrong, &problem).0;
     assert!(!outcome.state.fell_back());
     assert!(accuracy(&outcome) > 0.85, "{}", accuracy(&outcome));
 }
@@ -417,11 +312,7 @@ fn resumes_as_before(run: &Run, early: &[u8], last: &[u8]) -> Outcome {
 #[test]
 fn old_checkpoints_go_on_to_where_they_went() {
     let small = |method: &str, settings| Run {
-        model: ModelSpec::Mlp(MlpSpec {
-            inputs: 2,
-            hidden: vec![8],
-            outputs: 3,
-        }),
+        model: mlp(8),
         ..run(method, priors(), settings)
     };
     let outcome = resumes_as_before(

@@ -110,12 +110,7 @@ fn outputs(md: &mut String, card: &ModelCard) {
         );
     }
     md.push_str("\nColumns of the outputs:\n\n");
-    let mut table = Table::new([
-        ("column", Align::Right),
-        ("class", Align::Left),
-        ("kind", Align::Left),
-        ("prior in training", Align::Right),
-    ]);
+    let mut table = Table::with("column: | class | kind | prior in training:");
     for (class, name) in card.class_names.iter().enumerate() {
         let kind = if class + 1 == k {
             "negative"
@@ -142,13 +137,7 @@ fn priors(md: &mut String, card: &ModelCard) {
     let Some(report) = &card.estimated_priors else {
         return;
     };
-    let mut table = Table::new([
-        ("class", Align::Left),
-        ("estimate", Align::Right),
-        ("interval", Align::Right),
-        ("upper bound", Align::Right),
-        ("notes", Align::Left),
-    ]);
+    let mut table = Table::with("class | estimate: | interval: | upper bound: | notes");
     for (class, name) in report.classes.iter().zip(&card.class_names) {
         let notes: Vec<String> = class.notes.iter().map(ToString::to_string).collect();
         table.push([
@@ -249,12 +238,7 @@ fn figures(md: &mut String, model: &Classifier) -> Result<()> {
 }
 
 fn estimates(found: &ByPu, names: &[String]) -> Table {
-    let mut table = Table::new([
-        ("", Align::Left),
-        ("recall", Align::Right),
-        ("precision", Align::Right),
-        ("F1", Align::Right),
-    ]);
+    let mut table = Table::with(" | recall: | precision: | F1:");
     for (name, class) in names.iter().zip(&found.judgement.classes) {
         let class = class.as_ref();
         table.push([

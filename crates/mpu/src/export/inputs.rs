@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mpu_data::table::{ColumnKind, FeatureSchema, InputColumn, Missing};
 use mpu_data::{Scaling, Shape};
 use mpu_models::onnx::FEATURES;
-use mpu_report::{Align, Table};
+use mpu_report::Table;
 
 use super::card::{code, plain};
 use crate::folder::ModelCard;
@@ -97,12 +97,7 @@ pub(crate) fn inputs(md: &mut String, card: &ModelCard) {
 }
 
 fn columns(schema: &FeatureSchema, card: &ModelCard) -> Table {
-    let mut table = Table::new([
-        ("column", Align::Left),
-        ("features", Align::Right),
-        ("kind", Align::Left),
-        ("a missing value becomes", Align::Left),
-    ]);
+    let mut table = Table::with("column | features: | kind | a missing value becomes");
     let mut first = 0;
     for column in schema.columns() {
         let (kind, filled) = kind(column);

@@ -6,8 +6,8 @@ use mpu_data::source::progress::Quiet;
 use mpu_data::source::resolve::{Locations, Network};
 use mpu_data::table::{
     ColumnKind, Decimal, EncodeOptions, ExtraColumns, FeatureSchema, HeldOut, InputColumn,
-    InputFormat, LabelConvention, LabelError, Limits, Missing, TableError, TableInput,
-    TableOptions, UnlabeledMarker, read_held_out, read_table,
+    InputFormat, LabelConvention, Limits, Missing, TableError, TableInput, TableOptions,
+    UnlabeledMarker, read_held_out, read_table,
 };
 use mpu_data::{MpuLabel, Split};
 use mpu_train::{Judged, Problem};
@@ -133,9 +133,7 @@ pub fn of_file(model: &Classifier, file: &Path, options: &RowsOptions) -> Result
             partly_labeled(model, schema, file, options, marks)
         }
         Ok(held) => judged(model, schema, file, held),
-        Err(TableError::Label(LabelError::BlankLabel { .. })) => {
-            partly_labeled(model, schema, file, options, marks)
-        }
+        Err(TableError::BlankLabel { .. }) => partly_labeled(model, schema, file, options, marks),
         Err(TableError::UnknownColumn { role, .. })
             if role == "label column" && options.label_column.is_none() =>
         {
@@ -267,7 +265,7 @@ fn partly_labeled(
     };
     let table = loop {
         match read_table(TableInput::file(file), &understood) {
-            Err(TableError::Label(LabelError::AllUnlabeled { .. })) => {
+            Err(TableError::AllUnlabeled { .. }) => {
                 return pool_only(model, schema, file, &encoding);
             }
             // Columns that are no features need not be there.

@@ -14,17 +14,15 @@ use crate::run_report::facts;
 impl Judgement {
     /// For readers: tables, then what must be known of them.
     pub fn describe(&self, format: Format) -> Result<String> {
+        let say = |line: String| prose(format, &line);
         let mut text = String::new();
         let mut tables = Vec::new();
         if let Some(found) = &self.true_labels {
-            text += &prose(format, &format!("judged by true labels, on {}", self.rows));
+            text += &say(format!("judged by true labels, on {}", self.rows));
             tables.extend(by_truth(found, &self.classes));
         }
         if let Some(found) = &self.pu_rows {
-            text += &prose(
-                format,
-                &format!("judged without true labels, on {}", self.rows),
-            );
+            text += &say(format!("judged without true labels, on {}", self.rows));
             tables.extend(by_pu(found, &self.classes));
         }
         if let Some(found) = &self.pu_rows {
@@ -32,33 +30,27 @@ impl Judgement {
             let shares: Vec<String> = shares
                 .map(|(share, name)| format!("{name} {:.1} %", 100.0 * share))
                 .collect();
-            text += &prose(
-                format,
-                &format!("about {}: {}", found.about, shares.join(", ")),
-            );
+            text += &say(format!("about {}: {}", found.about, shares.join(", ")));
         }
         for table in &tables {
             text += &mpu_report::render(format, table, &())?;
         }
         if let Some(found) = &self.pu_rows {
-            text += &prose(
-                format,
-                &format!(
-                    "risk: {} with {}; bound: {}",
-                    found.risk.estimator,
-                    found.risk.loss.surrogate(),
-                    found.risk.bound
-                ),
-            );
+            text += &say(format!(
+                "risk: {} with {}; bound: {}",
+                found.risk.estimator,
+                found.risk.loss.surrogate(),
+                found.risk.bound
+            ));
             for assumption in &found.assumptions {
-                text += &prose(format, &format!("assumed: {assumption}"));
+                text += &say(format!("assumed: {assumption}"));
             }
         }
         for warning in &self.warnings {
-            text += &prose(format, &format!("warning: {warning}"));
+            text += &say(format!("warning: {warning}"));
         }
         for note in &self.notes {
-            text += &prose(format, &format!("note: {note}"));
+            text += &say(format!("note: {note}"));
         }
         Ok(text)
     }
@@ -200,15 +192,8 @@ fn by_truth(found: &ByTruth, names: &[String]) -> Vec<Table> {
         }
     }
 
-    let mut classes = Table::new([
-        ("class", Align::Left),
-        ("rows", Align::Right),
-        ("precision", Align::Right),
-        ("recall", Align::Right),
-        ("F1", Align::Right),
-        ("AUC", Align::Right),
-        ("mean margin", Align::Right),
-    ]);
+    let mut classes =
+        Table::with("class | rows: | precision: | recall: | F1: | AUC: | mean margin:");
     for (class, margin) in found.classes.iter().zip(&found.margins.by_class) {
         classes.push([
             class.class.clone(),
@@ -231,12 +216,9 @@ fn by_truth(found: &ByTruth, names: &[String]) -> Vec<Table> {
 
     let mut tables = vec![all, classes, confusion];
     if let Some(reliability) = &found.reliability {
-        let mut bins = Table::new([
-            ("probability of the answer", Align::Left),
-            ("rows", Align::Right),
-            ("mean probability", Align::Right),
-            ("share of right answers", Align::Right),
-        ]);
+        let mut bins = Table::with(
+            "probability of the answer | rows: | mean probability: | share of right answers:",
+        );
         for bin in &reliability.top {
             bins.push([
                 format!("{:.1} to {:.1}", bin.low, bin.high),
@@ -253,10 +235,7 @@ fn by_truth(found: &ByTruth, names: &[String]) -> Vec<Table> {
 fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
     let judgement = &found.judgement;
     let mean = judgement.mean.as_ref();
-    let mut all = Table::new([
-        ("estimated without true labels", Align::Left),
-        ("value (95 % interval)", Align::Right),
-    ]);
+    let mut all = Table::with("estimated without true labels | value (95 % interval):");
     for (name, value) in [
         ("accuracy", estimate(judgement.accuracy)),
         ("macro recall", estimate(mean.map(|m| m.recall))),
@@ -269,16 +248,10 @@ fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
         all.push([name.to_owned(), value]);
     }
 
-    let mut classes = Table::new([
-        ("class", Align::Left),
-        ("labelled rows", Align::Right),
-        ("share in the pool", Align::Right),
-        ("recall", Align::Right),
-        ("precision", Align::Right),
-        ("F1", Align::Right),
-        ("AUC", Align::Right),
-        ("answered in the pool", Align::Right),
-    ]);
+    let mut classes = Table::with(
+        "class | labelled rows: | share in the pool: | recall: | precision: | F1: | AUC: | \
+         answered in the pool:",
+    );
     for (class, name) in names.iter().enumerate() {
         let rates = judgement.classes[class].as_ref();
         let rows = judgement.n_labeled.get(class);
@@ -298,14 +271,10 @@ fn by_pu(found: &ByPu, names: &[String]) -> Vec<Table> {
 
 /// All observed priors changed step by step; each alone by the largest steps. JSON has every step.
 fn sensitivity(found: &ByPu, names: &[String]) -> Table {
-    let mut table = Table::new([
-        ("by counts alone, if the share in the pool of", Align::Left),
-        ("were off by", Align::Right),
-        ("accuracy", Align::Right),
-        ("macro precision", Align::Right),
-        ("macro recall", Align::Right),
-        ("macro F1", Align::Right),
-    ]);
+    let mut table = Table::with(
+        "by counts alone, if the share in the pool of | were off by: | accuracy: | \
+         macro precision: | macro recall: | macro F1:",
+    );
     for one in &found.sensitivity {
         let far = (one.factor - 1.0).abs() > 0.25;
         let name = match one.varied {

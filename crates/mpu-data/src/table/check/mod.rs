@@ -116,36 +116,34 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    pub(super) fn two_files() -> Self {
-        Self {
-            scheme: SamplingScheme::CaseControl,
-            why: "labelled and unlabelled rows come in separate files".to_owned(),
-        }
-    }
-
-    pub(super) fn listed() -> Self {
-        Self {
-            scheme: SamplingScheme::SingleSample,
-            why: "the positives are a list of rows of the table".to_owned(),
-        }
-    }
-
-    pub(super) fn one_file() -> Self {
-        Self {
-            scheme: SamplingScheme::SingleSample,
-            why: "one file holds labelled and unlabelled rows".to_owned(),
-        }
-    }
-
-    /// What the user says.
-    pub fn given(scenario: Scenario) -> Self {
+    fn new(scenario: Scenario, why: &str) -> Self {
         Self {
             scheme: match scenario {
                 Scenario::CaseControl => SamplingScheme::CaseControl,
                 Scenario::SingleSample => SamplingScheme::SingleSample,
             },
-            why: "you said so".to_owned(),
+            why: why.to_owned(),
         }
+    }
+
+    pub(super) fn two_files() -> Self {
+        let why = "labelled and unlabelled rows come in separate files";
+        Self::new(Scenario::CaseControl, why)
+    }
+
+    pub(super) fn listed() -> Self {
+        let why = "the positives are a list of rows of the table";
+        Self::new(Scenario::SingleSample, why)
+    }
+
+    pub(super) fn one_file() -> Self {
+        let why = "one file holds labelled and unlabelled rows";
+        Self::new(Scenario::SingleSample, why)
+    }
+
+    /// What the user says.
+    pub fn given(scenario: Scenario) -> Self {
+        Self::new(scenario, "you said so")
     }
 
     /// The scenario that follows; none if it is not known.

@@ -13,16 +13,18 @@ use super::{CheckInput, DataCheck, Leakage, LeakageKind};
 const FEW_LABELED: u64 = 10;
 
 /// Something that may be wrong, though the table can be used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case", tag = "warning")]
 #[non_exhaustive]
 pub enum Warning {
     /// The labels could have been understood otherwise.
+    #[error("{note}")]
     Label {
         /// How.
         note: LabelNote,
     },
     /// A class with few labelled rows.
+    #[error("class `{}` has few labelled rows: {labeled}", shorten(class))]
     FewLabeled {
         /// The class.
         class: String,
@@ -30,21 +32,37 @@ pub enum Warning {
         labeled: u64,
     },
     /// A class whose name sounds like the negative class.
+    #[error(
+        "class `{}` sounds like the negative class, which is never labelled; it is learned as one more class to be found",
+        shorten(class)
+    )]
     NegativeClass {
         /// The class.
         class: String,
     },
     /// Columns with one value.
+    #[error(
+        "the same value in every row: {}; such columns tell nothing",
+        list(columns)
+    )]
     Constant {
         /// The columns.
         columns: Vec<String>,
     },
     /// Classes whose names differ only in capitals, blanks, or how a letter is encoded.
+    #[error(
+        "classes with names that look alike are different classes: {}; if they are one, write them in one way",
+        escaped(classes)
+    )]
     AlikeClasses {
         /// The classes.
         classes: Vec<String>,
     },
     /// Rows whose id another row has, too.
+    #[error(
+        "{rows} rows have the id of an earlier row, such as `{}`; answers are told apart by their order only",
+        shorten(example)
+    )]
     RepeatedIds {
         /// How many have the id of an earlier row.
         rows: u64,
@@ -52,6 +70,7 @@ pub enum Warning {
         example: String,
     },
     /// Columns with missing values.
+    #[error("{values} missing value{}, in {}", if *values == 1 { "" } else { "s" }, list(columns))]
     Missing {
         /// The columns.
         columns: Vec<String>,
@@ -59,11 +78,17 @@ pub enum Warning {
         values: u64,
     },
     /// Columns of numbers and texts, taken as categories.
+    #[error("both numbers and texts, taken as categories: {}", list(columns))]
     Mixed {
         /// The columns.
         columns: Vec<String>,
     },
     /// A column of numbers with separators that are not read, taken as categories.
+    #[error(
+        "column `{}` is taken as categories, though `{}` looks like a number; {remedy}",
+        shorten(column),
+        shorten(example)
+    )]
     Separated {
         /// The column.
         column: String,
@@ -73,6 +98,11 @@ pub enum Warning {
         remedy: String,
     },
     /// A column of numbers that may be codes: one begins with zeros, which are lost.
+    #[error(
+        "column `{0}` is taken as numbers, though `{1}` begins with a zero; if these are codes, say --categorical {0}",
+        shorten(column),
+        shorten(example)
+    )]
     Padded {
         /// The column.
         column: String,
@@ -80,11 +110,19 @@ pub enum Warning {
         example: String,
     },
     /// Columns in which different values become one, because features have 32 bits.
+    #[error(
+        "different values become one in numbers of 32 bits: {}; subtract a constant from them, or exclude them",
+        list(columns)
+    )]
     Rounded {
         /// The columns.
         columns: Vec<String>,
     },
     /// Words such as `NA` that were taken as blank labels.
+    #[error(
+        "{rows} rows with the label `{0}` are taken as unlabelled; if it is a class, say --class-word {0}",
+        shorten(word)
+    )]
     BlankWord {
         /// The word.
         word: String,
@@ -92,43 +130,55 @@ pub enum Warning {
         rows: u64,
     },
     /// Folders within the folders of classes, whose images count to the uppermost one.
+    #[error(
+        "images in folders within folders count to the uppermost folder: {}",
+        counted(folders)
+    )]
     NestedFolders {
         /// The folders, with their images.
         folders: Vec<(String, u64)>,
     },
     /// Folders beside those of the classes that have no images.
+    #[error("no images in {}: such a folder is no class", list(folders))]
     EmptyFolders {
         /// The folders.
         folders: Vec<String>,
     },
     /// Columns without a name.
+    #[error("no name in the header for column {positions:?}; exclude it if it numbers the rows")]
     Unnamed {
         /// Their positions, counted from 1.
         positions: Vec<usize>,
     },
     /// A header that looks like a row.
+    #[error("the header looks like a row of numbers; the first line must name the columns")]
     HeaderIsData,
     /// Rows that are alike.
+    #[error("{rows} rows are like an earlier row")]
     Duplicates {
         /// How many are like an earlier one.
         rows: u64,
     },
     /// Labelled rows that are in the pool as well.
+    #[error("{rows} labelled rows are in the unlabelled pool as well")]
     LabeledInPool {
         /// How many.
         rows: u64,
     },
     /// Rows that are alike and have different labels.
+    #[error("{rows} labelled rows are like a row labelled with another class")]
     Contradictory {
         /// How many.
         rows: u64,
     },
     /// Files of a folder that are no images.
+    #[error("{files} files are passed over: only .png, .jpg and .jpeg are read")]
     SkippedFiles {
         /// How many.
         files: u64,
     },
     /// A column that tells almost alone whether a row is labelled.
+    #[error("column `{}`: {}tells labelled from unlabelled rows almost alone (AUC {:.3}); exclude it if it only records how the rows were gathered", shorten(&.0.column), if .0.kind == LeakageKind::Missing { "whether it is missing " } else { "" }, .0.auc)]
     Leakage(Leakage),
 }
 
@@ -146,130 +196,10 @@ impl Warning {
     }
 }
 
-impl std::fmt::Display for Warning {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Label { note } => note.fmt(f),
-            Self::FewLabeled { class, labeled } => {
-                write!(
-                    f,
-                    "class `{}` has few labelled rows: {labeled}",
-                    shorten(class)
-                )
-            }
-            Self::NegativeClass { class } => write!(
-                f,
-                "class `{}` sounds like the negative class, which is never labelled; it is learned \
-                 as one more class to be found",
-                shorten(class)
-            ),
-            Self::Constant { columns } => {
-                write!(
-                    f,
-                    "the same value in every row: {}; such columns tell nothing",
-                    list(columns)
-                )
-            }
-            Self::Missing { columns, values } => {
-                let plural = if *values == 1 { "" } else { "s" };
-                write!(f, "{values} missing value{plural}, in {}", list(columns))
-            }
-            Self::AlikeClasses { classes } => {
-                // Blanks of other kinds are made visible.
-                let seen = classes.iter().map(|class| class.escape_debug().to_string());
-                let seen = list(&seen.collect::<Vec<_>>());
-                write!(
-                    f,
-                    "classes with names that look alike are different classes: {seen}; if they are one, write them in one way"
-                )
-            }
-            Self::RepeatedIds { rows, example } => write!(
-                f,
-                "{rows} rows have the id of an earlier row, such as `{}`; answers are told apart by their order only",
-                shorten(example)
-            ),
-            Self::Mixed { columns } => write!(
-                f,
-                "both numbers and texts, taken as categories: {}",
-                list(columns)
-            ),
-            Self::Separated {
-                column,
-                example,
-                remedy,
-            } => write!(
-                f,
-                "column `{}` is taken as categories, though `{}` looks like a number; {remedy}",
-                shorten(column),
-                shorten(example)
-            ),
-            Self::Padded { column, example } => write!(
-                f,
-                "column `{0}` is taken as numbers, though `{1}` begins with a zero; if these are codes, say --categorical {0}",
-                shorten(column),
-                shorten(example)
-            ),
-            Self::Rounded { columns } => write!(
-                f,
-                "different values become one in numbers of 32 bits: {}; subtract a constant from them, or exclude them",
-                list(columns)
-            ),
-            Self::BlankWord { word, rows } => write!(
-                f,
-                "{rows} rows with the label `{}` are taken as unlabelled; if it is a class, say --class-word {}",
-                shorten(word),
-                shorten(word)
-            ),
-            Self::NestedFolders { folders } => write!(
-                f,
-                "images in folders within folders count to the uppermost folder: {}",
-                counted(folders)
-            ),
-            Self::EmptyFolders { folders } => write!(
-                f,
-                "no images in {}: such a folder is no class",
-                list(folders)
-            ),
-            Self::Unnamed { positions } => write!(
-                f,
-                "no name in the header for column {positions:?}; exclude it if it numbers the rows"
-            ),
-            Self::HeaderIsData => f.write_str(
-                "the header looks like a row of numbers; the first line must name the columns",
-            ),
-            Self::Duplicates { rows } => write!(f, "{rows} rows are like an earlier row"),
-            Self::LabeledInPool { rows } => {
-                write!(f, "{rows} labelled rows are in the unlabelled pool as well")
-            }
-            Self::Contradictory { rows } => {
-                write!(
-                    f,
-                    "{rows} labelled rows are like a row labelled with another class"
-                )
-            }
-            Self::SkippedFiles { files } => {
-                write!(
-                    f,
-                    "{files} files are passed over: only .png, .jpg and .jpeg are read"
-                )
-            }
-            Self::Leakage(leakage) => tell_leakage(leakage, f),
-        }
-    }
-}
-
-fn tell_leakage(leakage: &Leakage, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-    let what = match leakage.kind {
-        LeakageKind::Value | LeakageKind::Category => "",
-        LeakageKind::Missing => "whether it is missing ",
-    };
-    write!(
-        f,
-        "column `{}`: {what}tells labelled from unlabelled rows almost alone (AUC {:.3}); exclude it if it only records \
-         how the rows were gathered",
-        shorten(&leakage.column),
-        leakage.auc
-    )
+/// Names in which blanks of other kinds are visible.
+fn escaped(names: &[String]) -> String {
+    let seen = names.iter().map(|name| name.escape_debug().to_string());
+    list(&seen.collect::<Vec<_>>())
 }
 
 fn counted(folders: &[(String, u64)]) -> String {
@@ -346,22 +276,12 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
             .map(|c| c.name.clone())
             .collect()
     };
-    let constant = named(&|column| column.constant);
-    if !constant.is_empty() {
-        warnings.push(Warning::Constant { columns: constant });
-    }
-    let gaps = named(&|column| column.missing > 0);
-    if !gaps.is_empty() {
-        warnings.push(Warning::Missing {
-            columns: gaps,
-            values: check.missing(),
-        });
-    }
-    if !input.mixed.is_empty() {
-        warnings.push(Warning::Mixed {
-            columns: input.mixed.to_vec(),
-        });
-    }
+    let some = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
+    let constant = some(&named(&|column| column.constant));
+    warnings.extend(constant.map(|columns| Warning::Constant { columns }));
+    let (gaps, values) = (some(&named(&|c| c.missing > 0)), check.missing());
+    warnings.extend(gaps.map(|columns| Warning::Missing { columns, values }));
+    warnings.extend(some(input.mixed).map(|columns| Warning::Mixed { columns }));
     for (column, example, remedy) in &input.separated {
         warnings.push(Warning::Separated {
             column: column.clone(),
@@ -375,11 +295,7 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
             example: example.clone(),
         });
     }
-    if !input.rounded.is_empty() {
-        warnings.push(Warning::Rounded {
-            columns: input.rounded.clone(),
-        });
-    }
+    warnings.extend(some(&input.rounded).map(|columns| Warning::Rounded { columns }));
     // What programs write for a missing number is never a name.
     let is_gap = |word: &str| ["nan", "-nan", "<na>", "#n/a"].contains(&&*word.to_lowercase());
     let words = check.labels.blank_words.iter();
@@ -394,11 +310,7 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
             folders: input.nested.clone(),
         });
     }
-    if !input.empty_folders.is_empty() {
-        warnings.push(Warning::EmptyFolders {
-            folders: input.empty_folders.clone(),
-        });
-    }
+    warnings.extend(some(&input.empty_folders).map(|folders| Warning::EmptyFolders { folders }));
     if !input.header.unnamed.is_empty() {
         warnings.push(Warning::Unnamed {
             positions: input.header.unnamed.clone(),
@@ -408,27 +320,12 @@ pub(super) fn all(check: &DataCheck, input: &CheckInput<'_>) -> Vec<Warning> {
     if input.header.columns.iter().any(fraction) {
         warnings.push(Warning::HeaderIsData);
     }
-    let duplicates = &check.duplicates;
-    if duplicates.rows > 0 {
-        warnings.push(Warning::Duplicates {
-            rows: duplicates.rows,
-        });
-    }
-    if duplicates.labeled_in_pool > 0 {
-        warnings.push(Warning::LabeledInPool {
-            rows: duplicates.labeled_in_pool,
-        });
-    }
-    if duplicates.contradictory > 0 {
-        warnings.push(Warning::Contradictory {
-            rows: duplicates.contradictory,
-        });
-    }
-    if input.skipped_files > 0 {
-        warnings.push(Warning::SkippedFiles {
-            files: input.skipped_files,
-        });
-    }
+    let some = |n: u64| (n > 0).then_some(n);
+    let alike = &check.duplicates;
+    warnings.extend(some(alike.rows).map(|rows| Warning::Duplicates { rows }));
+    warnings.extend(some(alike.labeled_in_pool).map(|rows| Warning::LabeledInPool { rows }));
+    warnings.extend(some(alike.contradictory).map(|rows| Warning::Contradictory { rows }));
+    warnings.extend(some(input.skipped_files).map(|files| Warning::SkippedFiles { files }));
     warnings.extend(check.leakage.iter().cloned().map(Warning::Leakage));
     warnings
 }

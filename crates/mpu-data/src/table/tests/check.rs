@@ -30,11 +30,7 @@ fn leaky() -> String {
 
 #[test]
 fn leakage_is_suspected() {
-    let options = TableOptions {
-        missing: Missing::Mean,
-        ..TableOptions::default()
-    };
-    let table = read_table(csv(&leaky()), &options).unwrap();
+    let table = read_with(&leaky(), |o| o.missing = Missing::Mean).unwrap();
     let leaks: Vec<(&str, LeakageKind, f64)> = table
         .check
         .leakage
@@ -79,11 +75,9 @@ fn leakage_is_suspected() {
 
 #[test]
 fn a_check_is_stored_and_read_back() {
-    let options = TableOptions {
-        missing: Missing::Median,
-        ..TableOptions::default()
-    };
-    let check = read_table(csv(&leaky()), &options).unwrap().check;
+    let check = read_with(&leaky(), |o| o.missing = Missing::Median)
+        .unwrap()
+        .check;
     let stored = serde_json::to_string(&check).unwrap();
     assert_eq!(serde_json::from_str::<DataCheck>(&stored).unwrap(), check);
 }

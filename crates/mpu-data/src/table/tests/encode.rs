@@ -5,18 +5,17 @@ use std::fmt::Write;
 use super::*;
 
 fn schema() -> FeatureSchema {
-    let options = TableOptions {
-        id_column: Some("id".to_owned()),
-        exclude: vec!["note".to_owned()],
-        missing: Missing::Mean,
-        ..TableOptions::default()
-    };
     let text = "id,weight,colour,note,label\n\
                 a,1,red,n1,x\n\
                 b,2,blue,n2,x\n\
                 c,,red,n3,\n\
                 d,6,,n4,\n";
-    let table = read_table(csv(text), &options).unwrap();
+    let table = read_with(text, |o| {
+        o.id_column = Some("id".to_owned());
+        o.exclude = vec!["note".to_owned()];
+        o.missing = Missing::Mean;
+    })
+    .unwrap();
     assert_eq!(table.features.row(2), [3.0, 0.0, 1.0]);
     assert_eq!(
         table.features.row(3),
@@ -29,12 +28,8 @@ fn schema() -> FeatureSchema {
 #[test]
 fn missing_values_that_are_kept_can_be_filled_in_later() {
     let read = |missing| {
-        let options = TableOptions {
-            missing,
-            ..TableOptions::default()
-        };
         let text = "weight,colour,label\n1,red,x\n2,blue,x\n,red,\n6,,\n,,\n";
-        read_table(csv(text), &options).unwrap()
+        read_with(text, |o| o.missing = missing).unwrap()
     };
     let (kept, filled) = (read(Missing::Keep), read(Missing::Median));
     let nan = |row: usize| -> Vec<bool> {
@@ -63,12 +58,8 @@ fn missing_values_that_are_kept_can_be_filled_in_later() {
 }
 
 #[track_caller]
-fn refused(text: &str, options: &EncodeOptions, parts: &[&str]) {
-    let error = schema().encode(csv(text), options).unwrap_err();
-    let message = error.to_string();
-    for part in parts {
-        assert!(message.contains(part), "`{part}` is not in: {message}");
-    }
+fn refused(text: &str, options: &EncodeOptions, parts: &str) {
+    check_message(schema().encode(csv(text), options), parts);
 }
 
 #[test]
@@ -137,25 +128,17 @@ fn columns_are_matched_and_explained() {
     refused(
         "id,wieght,colour\ne,5,blue\n",
         &default,
-        &[
-            "items.csv",
-            "missing: `weight`",
-            "extra: `wieght`",
-            "hint: is it `wieght` for `weight`?",
-        ],
+        "items.csv … missing: `weight` … extra: `wieght` … hint: is it `wieght` for `weight`?",
     );
     refused(
         "weight,colour,new\n5,blue,1\n",
         &default,
-        &["extra: `new`", "hint:"],
+        "extra: `new` … hint:",
     );
     refused(
         "colour,weight\nblue,5\n",
         &default,
-        &[
-            "feature column 1 is `colour`, the schema has `weight` there",
-            "hint:",
-        ],
+        "feature column 1 is `colour`, the schema has `weight` there … hint:",
     );
     let lenient = EncodeOptions {
         column_order: ColumnOrder::Any,
@@ -176,17 +159,14 @@ fn bad_cells_are_named() {
     refused(
         "weight,colour\n5,blue\nheavy,red\n",
         &default,
-        &[
-            "items.csv, line 3, column `weight`: `heavy` is not a number",
-            "hint:",
-        ],
+        "items.csv, line 3, column `weight`: `heavy` is not a number … hint:",
     );
     refused(
         "weight,colour\ninf,red\n",
         &default,
-        &["line 2, column `weight`", "`inf`"],
+        "line 2, column `weight` … `inf`",
     );
-    refused("weight,colour\n", &default, &["no rows"]);
+    refused("weight,colour\n", &default, "no rows");
     let strict = read("a,label\n1,x\n2,x\n3,\n").unwrap().schema;
     let error = strict
         .encode(csv("a\n1\n\n\"\"\n"), &default)
@@ -244,16 +224,12 @@ fn a_table_is_the_same_on_any_number_of_threads() {
         )
         .unwrap();
     }
-    let options = TableOptions {
-        missing: Missing::Mean,
-        ..TableOptions::default()
-    };
     let with = |n_threads| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(n_threads)
             .build()
             .unwrap();
-        pool.install(|| read_table(csv(&text), &options).unwrap())
+        pool.install(|| read_with(&text, |o| o.missing = Missing::Mean).unwrap())
     };
     let (one, three) = (with(1), with(3));
     assert_eq!(one.features, three.features);

@@ -1,13 +1,11 @@
 //! Random damage: every reader answers with a table or an error, never with a panic.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 
 use super::make::{bzip2, floats, gzip, npy, npz};
 use super::*;
 use crate::seed::{Seed, Stream};
-use crate::source::mutations::n_mutations;
+use crate::source::mutations::{mutate, n_mutations};
 
 /// Valid small files.
 fn valid() -> Vec<(&'static str, Vec<u8>)> {
@@ -58,39 +56,6 @@ fn valid() -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
-    (rng.next_u64() % n.max(1) as u64) as usize
-}
-
-/// Damages a file in one to four places.
-fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
-    const TELLING: [u8; 16] = [
-        0, 1, 0x7f, 0x80, 0xff, b'"', b',', b'\n', b'\r', b':', b'-', b'9', b'e', b'(', b' ', b'\t',
-    ];
-    for _ in 0..=below(rng, 4) {
-        let at = below(rng, bytes.len());
-        match below(rng, 8) {
-            0 | 1 if !bytes.is_empty() => bytes[at] = rng.next_u64() as u8,
-            2 | 3 if !bytes.is_empty() => bytes[at] = TELLING[below(rng, TELLING.len())],
-            4 if !bytes.is_empty() => bytes[at] ^= 1 << below(rng, 8),
-            5 => bytes.truncate(at),
-            6 => {
-                let copy: Vec<u8> = bytes[at..]
-                    .iter()
-                    .take(1 + below(rng, 12))
-                    .copied()
-                    .collect();
-                let to = below(rng, bytes.len() + 1);
-                bytes.splice(to..to, copy);
-            }
-            _ if !bytes.is_empty() => {
-                bytes.remove(at);
-            }
-            _ => bytes.push(rng.next_u64() as u8),
-        }
-    }
-}
-
 /// Reads a damaged file; whatever is understood must hold together.
 fn survive(name: &str, bytes: &[u8]) -> bool {
     #[cfg(feature = "images")]
@@ -109,22 +74,21 @@ fn survive(name: &str, bytes: &[u8]) -> bool {
         return super::super::images::decode(path, bytes, &limits, shape, size, &mut row).is_ok();
     }
     let is_array = name == "X.npy";
-    let options = TableOptions {
-        missing: Missing::Mean,
-        exclude: if name.ends_with("parquet") {
+    let options = with(|o| {
+        o.missing = Missing::Mean;
+        o.exclude = if name.ends_with("parquet") {
             vec!["made".to_owned()]
         } else {
             Vec::new()
-        },
-        label_column: is_array.then(|| "x0".to_owned()),
-        limits: Limits {
+        };
+        o.label_column = is_array.then(|| "x0".to_owned());
+        o.limits = Limits {
             matrix_bytes: 1 << 24,
             columns: 5000,
             expansion_free_bytes: 1 << 20,
             ..Limits::default()
-        },
-        ..TableOptions::default()
-    };
+        };
+    });
     let input = TableInput::from_bytes(name, bytes.to_vec());
     match read_table(&input, &options) {
         Ok(table) => {
@@ -162,9 +126,7 @@ fn damaged_files_are_survived() {
             let mut rng = Seed(7).stream_at(Stream::Generate, index as u64);
             let mut n_read = 0;
             for _ in 0..n_mutations {
-                let mut damaged = bytes.clone();
-                mutate(&mut damaged, &mut rng);
-                n_read += usize::from(survive(name, &damaged));
+                n_read += usize::from(survive(name, &mutate(bytes, &mut rng)));
             }
             assert!(
                 n_read < n_mutations,

@@ -18,11 +18,7 @@ fn understood(labels: &[&str], convention: LabelConvention) -> Result<Understood
     for (i, label) in labels.iter().enumerate() {
         writeln!(text, "{i},{label}").unwrap();
     }
-    let options = TableOptions {
-        convention,
-        ..TableOptions::default()
-    };
-    let table = read_table(csv(&text), &options)?;
+    let table = read_with(&text, |o| o.convention = convention)?;
     let check = &table.check.labels;
     let markers = check
         .markers
@@ -140,14 +136,12 @@ fn conventions_can_be_given() {
 #[test]
 fn a_file_of_unlabeled_rows() {
     let pool = TableInput::from_bytes("pool.csv", "b,id,a\nred,p1,7\nblue,p2,8\n".as_bytes());
-    let options = TableOptions {
-        unlabeled: Some(pool),
-        id_column: Some("id".to_owned()),
-        ..TableOptions::default()
-    };
-    let table = read_table(
-        csv("id,a,b,label\nm1,1,red,0\nm2,2,green,-1\nm3,3,red,0\n"),
-        &options,
+    let table = read_with(
+        "id,a,b,label\nm1,1,red,0\nm2,2,green,-1\nm3,3,red,0\n",
+        |o| {
+            o.unlabeled = Some(pool);
+            o.id_column = Some("id".to_owned());
+        },
     )
     .unwrap();
     assert_eq!(table.class_names, ["-1", "0"]);
@@ -162,20 +156,12 @@ fn a_file_of_unlabeled_rows() {
     assert_eq!(table.check.labels.unlabeled_by_file, 2);
 
     let pool = TableInput::from_bytes("pool.csv", "a,c\n1,2\n".as_bytes());
-    let options = TableOptions {
-        unlabeled: Some(pool),
-        ..TableOptions::default()
-    };
     check_message(
-        read_table(csv("a,b\n1,2\n3,4\n"), &options),
-        &["pool.csv", "missing: `b`", "extra: `c`"],
+        read_with("a,b\n1,2\n3,4\n", |o| o.unlabeled = Some(pool)),
+        "pool.csv … missing: `b` … extra: `c`",
     );
     let pool = TableInput::from_bytes("pool.csv", "a,b\n1,2\n".as_bytes());
-    let options = TableOptions {
-        unlabeled: Some(pool),
-        ..TableOptions::default()
-    };
-    let table = read_table(csv("a,b\n1,2\n3,4\n"), &options).unwrap();
+    let table = read_with("a,b\n1,2\n3,4\n", |o| o.unlabeled = Some(pool)).unwrap();
     assert_eq!(table.class_names, ["positive"]);
     assert_eq!(table.check.duplicates.labeled_in_pool, 1);
 }
@@ -192,16 +178,15 @@ fn a_list_of_positives() {
         ),
         ("found.tsv", "sku\np1\np3\np1\n", vec!["positive"]),
     ] {
-        let options = TableOptions {
-            positives: Some(Positives {
+        let table = read_with(text, |o| {
+            o.positives = Some(Positives {
                 input: TableInput::from_bytes(name, list.as_bytes()),
                 key: "sku".to_owned(),
                 class_column: None,
-            }),
-            exclude: vec!["label".to_owned()],
-            ..TableOptions::default()
-        };
-        let table = read_table(csv(text), &options).unwrap();
+            });
+            o.exclude = vec!["label".to_owned()];
+        })
+        .unwrap();
         assert_eq!(table.class_names, classes, "{name}");
         let last = classes.len() - 1;
         assert_eq!(

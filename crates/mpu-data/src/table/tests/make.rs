@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+pub(crate) use crate::source::unpack::tests::gzip;
+
 /// An array of format version 1.
 pub(super) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     npy_ordered(descr, "False", shape, data)
@@ -38,13 +40,7 @@ pub(super) fn npz(arrays: &[(&str, Vec<u8>)], method: zip::CompressionMethod) ->
     archive.finish().unwrap().into_inner()
 }
 
-pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
-
-pub(super) fn bzip2(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn bzip2(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()

@@ -11,7 +11,7 @@ mod hostile;
 #[cfg(feature = "images")]
 mod images;
 mod labels;
-mod make;
+pub(super) mod make;
 mod misread;
 mod sizes;
 mod unusual;
@@ -28,12 +28,24 @@ fn read(text: &str) -> Result<MpuTable> {
     read_table(csv(text), &TableOptions::default())
 }
 
-/// The message of a refused table: it must contain each of `parts`.
+/// Default options but for what `change` does to them.
+fn with(change: impl FnOnce(&mut TableOptions)) -> TableOptions {
+    let mut options = TableOptions::default();
+    change(&mut options);
+    options
+}
+
+/// Reads CSV text with such options.
+fn read_with(text: &str, change: impl FnOnce(&mut TableOptions)) -> Result<MpuTable> {
+    read_table(csv(text), &with(change))
+}
+
+/// The message of a refused table: it must contain what is written with dots between, as in `line 3 … hint:`.
 #[track_caller]
-fn check_message(result: Result<MpuTable>, parts: &[&str]) {
-    let error = result.expect_err("the table must be refused");
+fn check_message<T>(result: Result<T>, parts: &str) {
+    let error = result.err().expect("the table must be refused");
     let message = error.to_string();
-    for part in parts {
+    for part in parts.split(" … ") {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
     assert!(!message.ends_with('.'), "{message}");

@@ -7,10 +7,7 @@ use super::*;
 
 #[test]
 fn an_array_that_promises_too_much() {
-    let options = TableOptions {
-        label_column: Some("x0".to_owned()),
-        ..TableOptions::default()
-    };
+    let options = with(|o| o.label_column = Some("x0".to_owned()));
     for shape in [
         "(1000000000, 1)",
         "(4, 1000000000)",
@@ -20,7 +17,7 @@ fn an_array_that_promises_too_much() {
         let bytes = npy("<f4", shape, &floats(&[1.0; 8]));
         check_message(
             read_table(TableInput::from_bytes("X.npy", bytes.clone()), &options),
-            &["X.npy: not a readable npy file"],
+            "X.npy: not a readable npy file",
         );
         let archive = npz(&[("X.npy", bytes)], zip::CompressionMethod::Deflated);
         assert!(read_table(TableInput::from_bytes("d.npz", archive), &options).is_err());
@@ -28,23 +25,22 @@ fn an_array_that_promises_too_much() {
     let objects = npy("|O", "(4, 2)", &[0; 64]);
     check_message(
         read_table(TableInput::from_bytes("X.npy", objects), &options),
-        &["arrays of bool, int"],
+        "arrays of bool, int",
     );
 }
 
 /// Limits small enough for a test to pass them.
 fn tight() -> TableOptions {
-    TableOptions {
-        limits: Limits {
+    with(|o| {
+        o.limits = Limits {
             matrix_bytes: 1 << 16,
             columns: 100,
             record_bytes: 1 << 12,
             expansion: 10,
             expansion_free_bytes: 1 << 16,
             image_pixels: 1 << 12,
-        },
-        ..TableOptions::default()
-    }
+        };
+    })
 }
 
 #[test]
@@ -56,7 +52,7 @@ fn a_bomb_in_any_wrapping() {
     let input = TableInput::from_bytes("a.csv.gz", gzip(&text));
     check_message(
         read_table(input, &tight()),
-        &["a.csv.gz: its decompressed content", "`expansion`"],
+        "a.csv.gz: its decompressed content … `expansion`",
     );
 
     let zeros = npy("<f4", "(100000, 1)", &vec![0; 400_000]);
@@ -77,10 +73,7 @@ fn too_large_a_matrix() {
     }
     check_message(
         read_table(csv(&text), &tight()),
-        &[
-            "a matrix of 10000 rows and 2 features needs 80000 bytes, the limit is 65536",
-            "`matrix-bytes`",
-        ],
+        "a matrix of 10000 rows and 2 features needs 80000 bytes, the limit is 65536 … `matrix-bytes`",
     );
 }
 
@@ -89,10 +82,10 @@ fn too_many_columns() {
     let names: Vec<String> = (0..200).map(|i| format!("c{i}")).collect();
     check_message(
         read_table(csv(&names.join(",")), &tight()),
-        &["200 columns, the limit is 100"],
+        "200 columns, the limit is 100",
     );
     let input = TableInput::from_bytes("a.libsvm", b"1 4000000000:1\n".to_vec());
-    check_message(read_table(input, &tight()), &["columns, the limit is 100"]);
+    check_message(read_table(input, &tight()), "columns, the limit is 100");
 }
 
 #[test]
@@ -100,15 +93,12 @@ fn too_long_a_record() {
     let text = format!("a,label\n1,x\n\"{}\n", "z\n".repeat(1 << 20));
     check_message(
         read_table(csv(&text), &tight()),
-        &[
-            "line 3: a record longer than 4096 bytes",
-            "hint: a double quote",
-        ],
+        "line 3: a record longer than 4096 bytes … hint: a double quote",
     );
     let header = "a".repeat(1 << 20);
     check_message(
         read_table(csv(&header), &tight()),
-        &["line 1: a record longer"],
+        "line 1: a record longer",
     );
 }
 
@@ -122,6 +112,6 @@ fn a_page_that_promises_too_much() {
     options.limits.expansion_free_bytes = 8;
     check_message(
         read_table(TableInput::from_bytes("a.parquet", bytes), &options),
-        &["a.parquet: ", "`expansion`"],
+        "a.parquet:  … `expansion`",
     );
 }

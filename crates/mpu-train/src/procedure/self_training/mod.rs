@@ -19,63 +19,50 @@ use crate::trainer::Run;
 
 pub use self::targets::Collapse;
 
-/// The constants of `csmpu-st`, each with its reason.
-///
-/// 1. For [`warm_up_epochs`](Self::warm_up_epochs) the [`warm_up`](Self::warm_up) objective is minimised.
-/// 2. Then, after every epoch, the pool is scored, Sinkhorn scaling turns the model's probabilities into
-///    targets whose mean is the priors, and an exponential average of them is kept for each row. The next
-///    epoch minimises cross-entropy on labelled rows and on these targets.
-///
-/// With [`folds`](Self::folds) there are no such stages: networks that minimise the warm-up's objective answer for rows that
-/// they have not seen, and these answers are the targets of one more network, the student.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct SelfTraining {
-    /// Folds of a teacher, at least 2: networks that minimise the warm-up's objective, each on all folds but one, give
-    /// the rows of this one their targets, and one network learns these from its first epoch on. None, or 0: there is no
-    /// teacher, and the network's targets are its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub folds: Option<usize>,
-    /// What is minimised first: an objective that needs no targets. The likelihood, because its
-    /// probabilities are calibrated as they are.
-    pub warm_up: Objective,
-    /// Epochs of it: enough to rank rows, too few to memorise the pool.
-    pub warm_up_epochs: usize,
-    /// The share of the old target that stays, in `[0, 1)`. At 0.9 a row changes its target over about
-    /// ten epochs, so that one bad epoch moves nothing for good.
-    pub momentum: f64,
-    /// Self-training has failed when the mean probabilities of the pool, before they are matched to the
-    /// priors, have gone this share of the way from the priors to one answer for all rows, in `(0, 1]`. In
-    /// development the largest share seen was 0.15 at the most, priors wrong by 30 % included. The warm-up
-    /// model is used then.
-    pub collapse_distance: f64,
-    /// And when the model keeps less than this share of what the warm-up model took away of the pool's surprise
-    /// under the priors alone ([`PoolSurprise::gain`], in `[0, 1)`), if that took away anything: priors that are
-    /// too high contradict the pool and end there. In development 0.41 or more was kept with true priors, and
-    /// 0.26 where observed classes were given 96 % of a pool of which they made up 80 %.
-    pub least_kept: f64,
-    /// How much of an observed class is learned from its labelled rows, from 0 to 1, the rest from the pool's
-    /// targets: most of it, because these labels are certain, and priors that are too high then do less harm.
-    pub labeled_share: f64,
-    /// How probable an observed class must be for the warm-up model to be sure of a row, at least 0.5. If it is
-    /// sure of more rows of the pool than the priors give to observed classes, these are too low, and targets
-    /// are matched to what it found; 1 switches that off. Rows that are memorised as rows of the pool make
-    /// it find too few, not too many: with true priors it was sure of 43 to 98 % of what they say in development.
-    pub sure: f64,
-}
-
-impl Default for SelfTraining {
-    fn default() -> Self {
-        Self {
-            folds: None,
-            warm_up: Objective::MpuMl,
-            warm_up_epochs: 5,
-            momentum: 0.9,
-            collapse_distance: 0.4,
-            least_kept: 0.33,
-            labeled_share: Estimator::LABELED_SHARE,
-            sure: 0.9,
-        }
+mpu_data::defaults! {
+    /// The constants of `csmpu-st`, each with its reason.
+    ///
+    /// 1. For [`warm_up_epochs`](Self::warm_up_epochs) the [`warm_up`](Self::warm_up) objective is minimised.
+    /// 2. Then, after every epoch, the pool is scored, Sinkhorn scaling turns the model's probabilities into
+    ///    targets whose mean is the priors, and an exponential average of them is kept for each row. The next
+    ///    epoch minimises cross-entropy on labelled rows and on these targets.
+    ///
+    /// With [`folds`](Self::folds) there are no such stages: networks that minimise the warm-up's objective answer for rows that
+    /// they have not seen, and these answers are the targets of one more network, the student.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct SelfTraining {
+        /// Folds of a teacher, at least 2: networks that minimise the warm-up's objective, each on all folds but one, give
+        /// the rows of this one their targets, and one network learns these from its first epoch on. None, or 0: there is no
+        /// teacher, and the network's targets are its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub folds: Option<usize> = None,
+        /// What is minimised first: an objective that needs no targets. The likelihood, because its
+        /// probabilities are calibrated as they are.
+        pub warm_up: Objective = Objective::MpuMl,
+        /// Epochs of it: enough to rank rows, too few to memorise the pool.
+        pub warm_up_epochs: usize = 5,
+        /// The share of the old target that stays, in `[0, 1)`. At 0.9 a row changes its target over about
+        /// ten epochs, so that one bad epoch moves nothing for good.
+        pub momentum: f64 = 0.9,
+        /// Self-training has failed when the mean probabilities of the pool, before they are matched to the
+        /// priors, have gone this share of the way from the priors to one answer for all rows, in `(0, 1]`. In
+        /// development the largest share seen was 0.15 at the most, priors wrong by 30 % included. The warm-up
+        /// model is used then.
+        pub collapse_distance: f64 = 0.4,
+        /// And when the model keeps less than this share of what the warm-up model took away of the pool's surprise
+        /// under the priors alone ([`PoolSurprise::gain`], in `[0, 1)`), if that took away anything: priors that are
+        /// too high contradict the pool and end there. In development 0.41 or more was kept with true priors, and
+        /// 0.26 where observed classes were given 96 % of a pool of which they made up 80 %.
+        pub least_kept: f64 = 0.33,
+        /// How much of an observed class is learned from its labelled rows, from 0 to 1, the rest from the pool's
+        /// targets: most of it, because these labels are certain, and priors that are too high then do less harm.
+        pub labeled_share: f64 = Estimator::LABELED_SHARE,
+        /// How probable an observed class must be for the warm-up model to be sure of a row, at least 0.5. If it is
+        /// sure of more rows of the pool than the priors give to observed classes, these are too low, and targets
+        /// are matched to what it found; 1 switches that off. Rows that are memorised as rows of the pool make
+        /// it find too few, not too many: with true priors it was sure of 43 to 98 % of what they say in development.
+        pub sure: f64 = 0.9,
     }
 }
 

@@ -1,7 +1,5 @@
 //! Targets of the pool that agree with its class priors, and the signs that they lead nowhere.
 
-use std::fmt;
-
 use mpu_data::Priors;
 #[cfg(doc)]
 use mpu_risk::PoolSurprise;
@@ -9,42 +7,25 @@ use mpu_risk::PoolSurprise;
 use super::SelfTraining;
 
 /// A sign that self-training has failed, or cannot but fail.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Collapse {
     /// The priors leave nothing for negatives: matched to them, no target could name one.
+    #[error(
+        "there was nothing to train towards: the priors of the observed classes sum to one and leave no negatives"
+    )]
     NoNegatives,
     /// The mean probabilities of the pool have gone this share of the way from the priors to one answer
     /// for all rows.
+    #[error("the mean probabilities of the pool were {:.0} % of the way from the priors to one answer for all rows", 100.0 * .0)]
     Distance(f64),
     /// The model has forgotten most of what the warm-up model knew of the pool.
+    #[error("the model explained {:.1} % of the pool's surprise, the warm-up model {:.1} %: the priors may be too high", 100.0 * gain, 100.0 * of_warm_up)]
     Forgotten {
         /// [`PoolSurprise::gain`].
         gain: f64,
         /// The same of the warm-up model.
         of_warm_up: f64,
     },
-}
-
-impl fmt::Display for Collapse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoNegatives => write!(
-                f,
-                "there was nothing to train towards: the priors of the observed classes sum to one and leave no negatives"
-            ),
-            Self::Distance(share) => write!(
-                f,
-                "the mean probabilities of the pool were {:.0} % of the way from the priors to one answer for all rows",
-                100.0 * share
-            ),
-            Self::Forgotten { gain, of_warm_up } => write!(
-                f,
-                "the model explained {:.1} % of the pool's surprise, the warm-up model {:.1} %: the priors may be too high",
-                100.0 * gain,
-                100.0 * of_warm_up
-            ),
-        }
-    }
 }
 
 /// What scoring the pool gives.
