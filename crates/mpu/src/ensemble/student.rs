@@ -42,7 +42,7 @@ impl Student {
     pub fn fit(
         teacher: Teacher,
         held: &[usize],
-        priors: &Priors,
+        priors: &[Priors],
         spec: ForestSpec,
         seed: Seed,
         observer: &mut impl Watcher,
@@ -51,8 +51,8 @@ impl Student {
         let Teacher { ground, answers } = teacher;
         let ground = &ground;
         let all = |_| true;
-        let shares = targets(ground, priors, &answers, all);
-        drop(answers);
+        let shares = ground.posteriors(answers, priors, all, spec, seed, observer)?;
+        let shares = targets(ground, shares);
         let forest = ground.grow(&shares, all, spec, derived(seed, 1), observer)?;
         drop(shares);
         let folds = folds(&ground.labels, ground.classes.get(), held, seed);
@@ -67,9 +67,10 @@ impl Student {
         let mut lessons = Vec::new();
         for fold in 0..n_folds {
             let seen = |row: usize| folds[row] != fold;
-            let answers = ground.teach(seen, spec, derived(seed, 2), observer)?;
-            let shares = targets(ground, priors, &answers, seen);
-            drop(answers);
+            let seed_of_fold = derived(seed, 2);
+            let answers = ground.teach(seen, spec, seed_of_fold, observer)?;
+            let shares = ground.posteriors(answers, priors, seen, spec, seed_of_fold, observer)?;
+            let shares = targets(ground, shares);
             let grown = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
             let unseen: Vec<usize> = (0..folds.len()).filter(|&row| !seen(row)).collect();
             let found = grown.probabilities_of(&ground.rows, &unseen)?;
@@ -118,43 +119,23 @@ fn folds(labels: &[MpuLabel], k: usize, held: &[usize], seed: Seed) -> Vec<u8> {
 }
 
 /// Another seed for another forest.
-fn derived(seed: Seed, which: u64) -> Seed {
+pub(super) fn derived(seed: Seed, which: u64) -> Seed {
     Seed(
         seed.0
             .wrapping_add(which.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
     )
 }
 
-/// What the student learns of each row: its label, or its target.
-fn targets(
-    ground: &Ground,
-    priors: &Priors,
-    answers: &[f32],
-    seen: impl Fn(usize) -> bool,
-) -> Vec<f32> {
-    let k = ground.classes.get();
-    let mut n = vec![0.0; k];
-    for (row, &label) in ground.labels.iter().enumerate() {
-        if seen(row) {
-            n[group(label, k)] += 1.0;
+/// What the student learns of each row: its label, or how probable each class is.
+fn targets(ground: &Ground, mut posteriors: Vec<f32>) -> Vec<f32> {
+    let rows = posteriors.chunks_exact_mut(ground.classes.get());
+    for (shares, &label) in rows.zip(&ground.labels) {
+        if let MpuLabel::Labeled(class) = label {
+            shares.fill(0.0);
+            shares[class] = 1.0;
         }
     }
-    let mut shares = Vec::with_capacity(answers.len());
-    for (answer, &label) in answers.chunks_exact(k).zip(&ground.labels) {
-        match label {
-            MpuLabel::Labeled(class) => {
-                shares.extend((0..k).map(|j| f32::from(u8::from(j == class))));
-            }
-            MpuLabel::Unlabeled => {
-                shares.extend(
-                    pool_target(priors, &n, answer)
-                        .into_iter()
-                        .map(|t| t as f32),
-                );
-            }
-        }
-    }
-    shares
+    posteriors
 }
 
 fn group(label: MpuLabel, k: usize) -> usize {
@@ -162,32 +143,6 @@ fn group(label: MpuLabel, k: usize) -> usize {
         MpuLabel::Labeled(class) => class,
         MpuLabel::Unlabeled => k - 1,
     }
-}
-
-/// The target of a row of the pool: how probable each class is, by what the teacher answers and the sizes `n` of the
-/// groups that it was taught with.
-///
-/// ```text
-/// t_i(x) = π_i r_i(x) / max(1, Σ_j π_j r_j(x)),   r_i = (P(s=i|x)/n_i) / (P(s=u|x)/n_u)
-/// ```
-///
-/// `r_i` is the density of class `i` beside that of the pool. What is left of each row is the class that was not
-/// observed. The means of the targets are not made to agree with the priors: where these are too high, rows that are
-/// surely of a class cannot be more than that, and the targets stay below.
-#[doc(alias = "eq:pool-target")]
-pub fn pool_target(priors: &Priors, n: &[f64], answer: &[f32]) -> Vec<f64> {
-    let k = n.len();
-    let pool = f64::from(answer[k - 1]) / n[k - 1];
-    let ratio = |class: usize| f64::from(answer[class]) / n[class].max(1.0) / pool;
-    let mut target: Vec<f64> = (0..k - 1)
-        .map(|class| priors.as_slice()[class] * ratio(class))
-        .collect();
-    let sum: f64 = target.iter().sum();
-    for share in &mut target {
-        *share /= sum.max(1.0);
-    }
-    target.push((1.0 - sum).max(0.0));
-    target
 }
 
 /// Logarithms of shares that trees voted for, with half a vote for each class, so that all are finite.
@@ -198,43 +153,6 @@ pub fn log_probabilities(shares: &[f32], k: usize, trees: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn targets_of_a_known_mixture_are_its_posteriors() {
-        // Three points; the classes' shares of each, of a pool with priors 0.3, 0.2, 0.5.
-        let density = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.05, 0.15, 0.8]];
-        let pi = [0.3, 0.2, 0.5];
-        let priors = Priors::new(pi.to_vec()).unwrap();
-        let n = [40.0, 90.0, 1000.0];
-        for x in 0..3 {
-            let pool: f64 = (0..3).map(|class| pi[class] * density[class][x]).sum();
-            let groups = [n[0] * density[0][x], n[1] * density[1][x], n[2] * pool];
-            let sum: f64 = groups.iter().sum();
-            let answer: Vec<f32> = groups.iter().map(|g| (g / sum) as f32).collect();
-            let found = pool_target(&priors, &n, &answer);
-            for class in 0..3 {
-                let wanted = pi[class] * density[class][x] / pool;
-                assert!((found[class] - wanted).abs() < 1e-6, "{found:?} {wanted}");
-            }
-        }
-    }
-
-    #[test]
-    fn targets_by_hand() {
-        let priors = Priors::new(vec![0.5, 0.5]).unwrap();
-        // r = (0.4/10) / (0.6/60) = 4, π r = 2: surely of the class.
-        let sure = pool_target(&priors, &[10.0, 60.0], &[0.4, 0.6]);
-        assert!(
-            (sure[0] - 1.0).abs() < 1e-7 && sure[1].abs() < 1e-7,
-            "{sure:?}"
-        );
-        // r = (0.1/10) / (0.9/60) = 2/3.
-        let half = pool_target(&priors, &[10.0, 60.0], &[0.1, 0.9]);
-        assert!((half[0] - 1.0 / 3.0).abs() < 1e-7, "{half:?}");
-        // A class without labelled rows is found nowhere.
-        let none = pool_target(&priors, &[0.0, 60.0], &[0.0, 1.0]);
-        assert_eq!(none, [0.0, 1.0]);
-    }
 
     #[test]
     fn rows_held_out_are_one_part_and_every_part_has_every_group() {

@@ -17,7 +17,7 @@ use crate::prepared::Watcher;
 const ALL_DRAWS: usize = 6_000_000;
 
 /// The most rows that a tree draws where there are more.
-const TREE_ROWS: usize = 24_576;
+pub(super) const TREE_ROWS: usize = 24_576;
 
 /// What every class gets beside the votes of the trees, so that no probability is 0.
 pub(crate) const HALF_A_VOTE: f64 = 0.5;
@@ -123,6 +123,14 @@ impl Ground {
     ) -> Result<Forest> {
         let targets = Targets::soft(shares, &self.weights(seen), self.classes.get())?;
         self.forest(&targets, spec, seed, observer)
+    }
+
+    /// How many labelled rows may be seen.
+    pub(super) fn n_labeled(&self, seen: impl Fn(usize) -> bool) -> usize {
+        let labels = self.labels.iter().enumerate();
+        labels
+            .filter(|&(row, &label)| label != MpuLabel::Unlabeled && seen(row))
+            .count()
     }
 
     /// 1 for rows that may be seen, 0 for the others.
