@@ -120,7 +120,7 @@ mod tests {
         let (spec, seed) = (ForestSpec::default(), Seed(3));
         let priors = [Priors::new(vec![0.5, 0.5]).unwrap()];
         let alone = ground.teach(|_| true, spec, seed, &mut Unobserved).unwrap();
-        let mut found = || {
+        let found = || {
             let answers = alone.clone();
             let found = ground.posteriors(answers, &priors, |_| true, spec, seed, &mut Unobserved);
             found.unwrap()
