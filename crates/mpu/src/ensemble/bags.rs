@@ -4,19 +4,20 @@ use mpu_data::{Priors, Seed};
 use mpu_eval::Stack;
 use mpu_models::forest::{ForestSpec, Sample, Splits};
 
-use super::student::derived;
+use super::student::{derived, group, pool_target};
 use super::teacher::{Ground, TREE_ROWS};
 use crate::error::Result;
 use crate::prepared::Watcher;
 
 impl Ground {
-    /// How probable each class is for every row if it were one of the pool, `k` to a row, a mean over priors that may be right: by the teacher's `answers` and by trees in
-    /// balanced bags, each of a bootstrap of the labelled rows and only as many of the pool. All answers are of trees that
-    /// have not seen the row.
+    /// How probable each class is for every row if it were one of the pool, `k` to a row. All answers are of trees that have
+    /// not seen the row.
     ///
-    /// With few labelled rows among many, no split of a tree that sees all of them gains much, and a balanced bag ranks rows
-    /// better (Mordelet and Vert 2014), though it takes them for far likelier to be labelled than they are. [`Stack`] puts that
-    /// right. Where the labelled rows alone fill half a tree, there are no bags.
+    /// It is the mean of two answers. One is [`pool_target`] of the teacher's `answers`. The other is by the teacher and by trees in
+    /// balanced bags, each of a bootstrap of the labelled rows and only as many of the pool. With few labelled rows among many, no
+    /// split of a tree that sees all of them gains much, and a balanced bag ranks rows better (Mordelet and Vert 2014), though
+    /// it takes them for far likelier to be labelled than they are. [`Stack`] puts that right, for each of the priors that
+    /// may be true, the likeliest first. Where the labelled rows alone fill half a tree, there are no bags.
     pub(super) fn posteriors(
         &self,
         answers: Vec<f32>,
@@ -26,7 +27,14 @@ impl Ground {
         seed: Seed,
         observer: &mut impl Watcher,
     ) -> Result<Vec<f32>> {
-        let n_labeled = self.n_labeled(seen);
+        let k = self.classes.get();
+        let n = self.group_sizes(seen);
+        let n_labeled = n[..k - 1].iter().sum::<f64>() as usize;
+        let mut found = Vec::with_capacity(answers.len());
+        for answer in answers.chunks_exact(k) {
+            let target = pool_target(&priors[0], &n, answer);
+            found.extend(target.into_iter().map(|t| 0.5 * t as f32));
+        }
         let mut all = vec![answers];
         if (1..=TREE_ROWS / 2).contains(&n_labeled) {
             for (which, splits) in [(4, Splits::Random), (5, Splits::Best)] {
@@ -39,15 +47,26 @@ impl Ground {
                 all.push(self.teach(seen, bags, derived(seed, which), observer)?);
             }
         }
-        let mut mean = vec![0.0; self.labels.len() * self.classes.get()];
         for each in priors {
             let stack = Stack::fit(each, &self.labels, seen, &all)?;
             tracing::debug!(weights = ?stack.weights(), "detectors stacked");
-            for (mean, p) in mean.iter_mut().zip(stack.probabilities(&all)) {
-                *mean += p / priors.len() as f32;
+            for (found, p) in found.iter_mut().zip(stack.probabilities(&all)) {
+                *found += 0.5 * p / priors.len() as f32;
             }
         }
-        Ok(mean)
+        Ok(found)
+    }
+
+    /// How many rows of each group may be seen.
+    fn group_sizes(&self, seen: impl Fn(usize) -> bool) -> Vec<f64> {
+        let k = self.classes.get();
+        let mut n = vec![0.0; k];
+        for (row, &label) in self.labels.iter().enumerate() {
+            if seen(row) {
+                n[group(label, k)] += 1.0;
+            }
+        }
+        n
     }
 }
 

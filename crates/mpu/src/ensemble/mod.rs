@@ -14,6 +14,6 @@ mod teacher;
 
 pub(crate) use self::choice::mean;
 pub use self::choice::{Candidate, Choice, Kind};
-pub use self::student::{Student, log_probabilities};
+pub use self::student::{Student, log_probabilities, pool_target};
 pub use self::teacher::{Ground, Teacher};
 pub(crate) use self::teacher::{HALF_A_VOTE, spec_for};

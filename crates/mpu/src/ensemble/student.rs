@@ -7,7 +7,7 @@ use mpu_data::{MpuLabel, Priors, Seed, Stream};
 use mpu_models::forest::{Forest, ForestSpec};
 
 use super::teacher::{Ground, Teacher, smoothed};
-use crate::error::Result;
+use crate::error::{Result, ensure};
 use crate::prepared::Watcher;
 
 /// Parts that rows are cut into, each scored by forests that have not seen it.
@@ -37,6 +37,8 @@ impl Student {
     /// Grows the forest from labels and targets, and scores rows: those of `held`, and the others too if there are not
     /// many.
     ///
+    /// `priors` are those that may be true, the likeliest first.
+    ///
     /// Trees that have not seen a row are not enough to score it: its label has raised the targets of the rows
     /// beside it, and by these the student knows it. So a part of the rows is taken from teacher and student alike.
     pub fn fit(
@@ -48,6 +50,10 @@ impl Student {
         observer: &mut impl Watcher,
     ) -> Result<Self> {
         let _span = tracing::info_span!("student").entered();
+        ensure!(
+            !priors.is_empty(),
+            "no priors were given: the likeliest are needed"
+        );
         let Teacher { ground, answers } = teacher;
         let ground = &ground;
         let all = |_| true;
@@ -138,11 +144,37 @@ fn targets(ground: &Ground, mut posteriors: Vec<f32>) -> Vec<f32> {
     posteriors
 }
 
-fn group(label: MpuLabel, k: usize) -> usize {
+pub(super) fn group(label: MpuLabel, k: usize) -> usize {
     match label {
         MpuLabel::Labeled(class) => class,
         MpuLabel::Unlabeled => k - 1,
     }
+}
+
+/// The target of a row of the pool: how probable each class is, by what the teacher answers and the sizes `n` of the
+/// groups that it was taught with.
+///
+/// ```text
+/// t_i(x) = π_i r_i(x) / max(1, Σ_j π_j r_j(x)),   r_i = (P(s=i|x)/n_i) / (P(s=u|x)/n_u)
+/// ```
+///
+/// `r_i` is the density of class `i` beside that of the pool. What is left of each row is the class that was not
+/// observed. The means of the targets are not made to agree with the priors: where these are too high, rows that are
+/// surely of a class cannot be more than that, and the targets stay below.
+#[doc(alias = "eq:pool-target")]
+pub fn pool_target(priors: &Priors, n: &[f64], answer: &[f32]) -> Vec<f64> {
+    let k = n.len();
+    let pool = f64::from(answer[k - 1]) / n[k - 1];
+    let ratio = |class: usize| f64::from(answer[class]) / n[class].max(1.0) / pool;
+    let mut target: Vec<f64> = (0..k - 1)
+        .map(|class| priors.as_slice()[class] * ratio(class))
+        .collect();
+    let sum: f64 = target.iter().sum();
+    for share in &mut target {
+        *share /= sum.max(1.0);
+    }
+    target.push((1.0 - sum).max(0.0));
+    target
 }
 
 /// Logarithms of shares that trees voted for, with half a vote for each class, so that all are finite.
@@ -153,6 +185,43 @@ pub fn log_probabilities(shares: &[f32], k: usize, trees: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_of_a_known_mixture_are_its_posteriors() {
+        // Three points; the classes' shares of each, of a pool with priors 0.3, 0.2, 0.5.
+        let density = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.05, 0.15, 0.8]];
+        let pi = [0.3, 0.2, 0.5];
+        let priors = Priors::new(pi.to_vec()).unwrap();
+        let n = [40.0, 90.0, 1000.0];
+        for x in 0..3 {
+            let pool: f64 = (0..3).map(|class| pi[class] * density[class][x]).sum();
+            let groups = [n[0] * density[0][x], n[1] * density[1][x], n[2] * pool];
+            let sum: f64 = groups.iter().sum();
+            let answer: Vec<f32> = groups.iter().map(|g| (g / sum) as f32).collect();
+            let found = pool_target(&priors, &n, &answer);
+            for class in 0..3 {
+                let wanted = pi[class] * density[class][x] / pool;
+                assert!((found[class] - wanted).abs() < 1e-6, "{found:?} {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn targets_by_hand() {
+        let priors = Priors::new(vec![0.5, 0.5]).unwrap();
+        // r = (0.4/10) / (0.6/60) = 4, π r = 2: surely of the class.
+        let sure = pool_target(&priors, &[10.0, 60.0], &[0.4, 0.6]);
+        assert!(
+            (sure[0] - 1.0).abs() < 1e-7 && sure[1].abs() < 1e-7,
+            "{sure:?}"
+        );
+        // r = (0.1/10) / (0.9/60) = 2/3.
+        let half = pool_target(&priors, &[10.0, 60.0], &[0.1, 0.9]);
+        assert!((half[0] - 1.0 / 3.0).abs() < 1e-7, "{half:?}");
+        // A class without labelled rows is found nowhere.
+        let none = pool_target(&priors, &[0.0, 60.0], &[0.0, 1.0]);
+        assert_eq!(none, [0.0, 1.0]);
+    }
 
     #[test]
     fn rows_held_out_are_one_part_and_every_part_has_every_group() {

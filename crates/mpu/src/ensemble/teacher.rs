@@ -125,14 +125,6 @@ impl Ground {
         self.forest(&targets, spec, seed, observer)
     }
 
-    /// How many labelled rows may be seen.
-    pub(super) fn n_labeled(&self, seen: impl Fn(usize) -> bool) -> usize {
-        let labels = self.labels.iter().enumerate();
-        labels
-            .filter(|&(row, &label)| label != MpuLabel::Unlabeled && seen(row))
-            .count()
-    }
-
     /// 1 for rows that may be seen, 0 for the others.
     fn weights(&self, seen: impl Fn(usize) -> bool) -> Vec<f32> {
         let weights = (0..self.labels.len()).map(|row| f32::from(u8::from(seen(row))));
