@@ -10,6 +10,7 @@
 //! | [`reliability`] | whether probabilities are as good as they say |
 //! | [`pu_metrics`], [`pu_accuracy`] | the same questions without a single labelled negative |
 //! | [`calibrate`] | from scores to probabilities, fitted on held-out labelled rows and pool |
+//! | [`stack`] | what several detectors of labelled rows say together |
 //! | [`shift`] | what if new rows come from other class proportions |
 //! | [`decide`], [`thresholds`] | from probabilities to answers: likeliest, cheapest, or sure enough |
 //! | [`abstain`] | what if unsure rows are left unanswered |
@@ -41,6 +42,7 @@ mod proxy;
 pub mod pu_metrics;
 pub mod reliability;
 pub mod shift;
+pub mod stack;
 #[cfg(test)]
 mod testing;
 pub mod thresholds;
@@ -54,4 +56,5 @@ pub use metrics::{Confusion, Rates};
 pub use mpu_data::top_class;
 pub use proxy::pu_accuracy;
 pub use pu_metrics::PuJudgement;
+pub use stack::Stack;
 pub use training_range::TrainingRange;

@@ -32,9 +32,16 @@ pub fn priors_from_margins(
     seed: Seed,
 ) -> Result<PriorReport> {
     let estimator = kind.build();
-    mpu_prior::estimate(margins, estimator.as_ref(), options, seed)
-        .and_then(|report| mpu_prior::settle(report, margins))
-        .with_context(|| format!("estimating the class priors by {kind}"))
+    let report = mpu_prior::estimate(margins, estimator.as_ref(), options, seed)
+        .and_then(|report| mpu_prior::settle(report, margins));
+    let report = match kind {
+        // These read a rate off a few labelled rows.
+        EstimatorKind::LabelingRate | EstimatorKind::SharedRate => {
+            report.and_then(|report| mpu_prior::allow_for_few_rows(report, margins))
+        }
+        _ => report,
+    };
+    report.with_context(|| format!("estimating the class priors by {kind}"))
 }
 
 /// Margins of a sample's rows by detectors that did not see them: what every estimator of priors starts from.

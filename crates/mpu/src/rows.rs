@@ -163,7 +163,11 @@ impl<'a> TableRows<'a> {
         let mut grown = None;
         if let Some(teacher) = teacher {
             let growing = Instant::now();
-            let mut student = Student::fit(teacher, &held, &priors, spec, seed, observer)?;
+            let mut possible = vec![priors.clone()];
+            if estimated.is_some() {
+                possible.push(mpu_prior::few_rows::lower(&priors)?);
+            }
+            let mut student = Student::fit(teacher, &held, &possible, spec, seed, observer)?;
             seconds += growing.elapsed().as_secs_f64();
             let (lessons, k) = (std::mem::take(&mut student.lessons), classes.get());
             let lessons = pool.iter().flat_map(|&row| &lessons[row * k..][..k]);

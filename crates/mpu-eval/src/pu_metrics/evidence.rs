@@ -12,6 +12,10 @@ use crate::held_out::Block;
 /// 0 and 1 it is less, as that of a share is.
 const CALIBRATION: f64 = 0.04;
 
+/// How far a rate of one half moves with the draw of the labelled rows: twice the standard deviation, if there were
+/// only one.
+const ANOTHER_DRAW: f64 = 0.6;
+
 /// The priors of the pool and how far off they may be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UncertainPriors {
@@ -328,10 +332,20 @@ impl<'a> Tally<'a> {
         found.variance + off * off
     }
 
-    /// The same with its 95 % interval.
+    /// The same with its 95 % interval, which also allows for another draw of the labelled rows: the model that they
+    /// make would not be as good, or better.
+    ///
+    /// ```text
+    /// value ± 1.96 √(variance + x (1-x) 0.6² / n_L),   x = value, n_L labelled rows
+    /// ```
+    #[doc(alias = "eq:pu-interval")]
     pub(super) fn estimate(&self, rate: Rate, answers: &[usize], scale: f64) -> Estimate {
         let found = self.combined(rate, answers, scale);
-        Estimate::normal(found.value, found.raw, found.variance, found.state)
+        let negative = self.priors.priors.classes().negative();
+        let labeled: u64 = (0..negative).map(|class| self.counts.n(class)).sum();
+        let drawn = ANOTHER_DRAW * ANOTHER_DRAW / (labeled as f64).max(1.0);
+        let variance = found.variance + found.value * (1.0 - found.value) * drawn;
+        Estimate::normal(found.value, found.raw, variance, found.state)
     }
 
     /// The rate by counts.

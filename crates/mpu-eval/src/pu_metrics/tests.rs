@@ -326,3 +326,46 @@ fn intervals_cover_the_truth() {
         "{covered:?}"
     );
 }
+
+#[test]
+fn intervals_allow_for_another_draw_of_the_labelled_rows() {
+    let priors = UncertainPriors::exact(Priors::new(vec![0.4, 0.6]).unwrap());
+    // Of 10 or 1000 labelled rows eight tenths are found; 36 % of the pool are taken for the class.
+    let halves = [10, 1000].map(|n_labeled| {
+        let n_pool = 5000;
+        let labels: Vec<MpuLabel> = (0..n_labeled + n_pool)
+            .map(|row| match row {
+                row if row < n_labeled => Labeled(0),
+                _ => Unlabeled,
+            })
+            .collect();
+        let answers: Vec<usize> = (0..n_labeled + n_pool)
+            .map(|row| match row {
+                row if row < n_labeled => usize::from(row % 10 >= 8),
+                row => usize::from(row % 100 >= 36),
+            })
+            .collect();
+        let evidence = Evidence {
+            priors: &priors,
+            target: &Target::Pool,
+            labels: &labels,
+            probabilities: None,
+        };
+        let tally = Tally::new(&evidence, &answers, 2).unwrap();
+        let found = tally.combined(Rate::Right, &[0, 1], 1.0);
+        let shown = tally.estimate(Rate::Right, &[0, 1], 1.0);
+        let drawn = found.value * (1.0 - found.value) * 0.36 / n_labeled as f64;
+        let half = 1.959_963_984_540_054 * (found.variance + drawn).sqrt();
+        assert!((shown.value - found.value).abs() < 1e-12);
+        assert!(
+            (shown.low - (shown.value - half).max(0.0)).abs() < 1e-9,
+            "{shown:?}"
+        );
+        assert!(
+            (shown.high - (shown.value + half).min(1.0)).abs() < 1e-9,
+            "{shown:?}"
+        );
+        half
+    });
+    assert!(halves[0] > 5.0 * halves[1], "{halves:?}");
+}

@@ -4,7 +4,7 @@ use mpu_data::split::draw::below;
 use rand::Rng;
 
 use super::bins::{BinnedRows, Bins};
-use super::sample::{self, Item};
+use super::sample::{self, Bags, Item};
 use super::spec::{ForestSpec, Splits};
 use super::split::{Found, LANES, Scratch, Search, Split, Totals};
 use super::targets::Targets;
@@ -20,6 +20,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) targets: &'a Targets,
     /// The rows that count.
     pub(crate) used: &'a [u32],
+    /// How they are drawn.
+    pub(crate) bags: &'a Bags,
 }
 
 /// Grows trees one after the other, in the same memory.
@@ -65,8 +67,9 @@ impl<'a> Grower<'a> {
             rows,
             targets,
             used,
+            bags,
         } = self.ground;
-        let counts = sample::draw(spec, used.len(), rng);
+        let counts = bags.draw(rng);
         let drawn = used.iter().zip(counts).filter(|&(_, count)| count > 0);
         self.items.clear();
         self.items

@@ -61,6 +61,7 @@ use mpu_data::{Seed, Stream};
 use rayon::prelude::*;
 
 use self::grow::{Ground, Grower};
+use self::sample::Bags;
 use self::tree::Ranking;
 use crate::error::{Result, check_length, setting};
 
@@ -113,6 +114,7 @@ impl Forest {
             rows,
             targets,
             used: &used,
+            bags: &Bags::new(&spec, targets, &used),
         };
         let stopped = AtomicBool::new(false);
         let trees: Option<Vec<Tree>> = (0..spec.trees)

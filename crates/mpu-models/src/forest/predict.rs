@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::Forest;
 use super::bins::BinnedRows;
-use super::sample;
+use super::sample::Bags;
 use super::spec::Sample;
 use super::targets::Targets;
 use crate::error::{Error, Result, check_length, setting};
@@ -97,11 +97,12 @@ impl Forest {
         check_length("the list of targets", targets.n_rows(), n_rows)?;
         check_length("a row's list of classes", targets.n_classes(), k)?;
         let used = targets.used();
+        let drawn = Bags::new(&self.spec, targets, &used);
         let bags: Vec<Vec<u64>> = (0..self.trees.len())
             .into_par_iter()
             .map(|tree| {
                 let mut rng = self.seed.stream_at(Stream::Forest, tree as u64);
-                let counts = sample::draw(&self.spec, used.len(), &mut rng);
+                let counts = drawn.draw(&mut rng);
                 let mut bag = vec![0_u64; n_rows.div_ceil(64)];
                 for (&row, count) in used.iter().zip(counts) {
                     bag[row as usize / 64] |= u64::from(count > 0) << (row % 64);

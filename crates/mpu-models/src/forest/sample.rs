@@ -8,19 +8,70 @@ use super::spec::{ForestSpec, Sample};
 use super::targets::Targets;
 use super::tree::Ranking;
 
-/// How often each of the used rows is in the bag of a tree. It is the first that a tree draws, so that it can be
-/// drawn again.
-pub(crate) fn draw(spec: &ForestSpec, n_used: usize, rng: &mut impl Rng) -> Vec<u32> {
-    match spec.sample {
-        Sample::Every => vec![1; n_used],
-        Sample::Bootstrap => {
-            let mut counts = vec![0; n_used];
-            for _ in 0..n_used.min(spec.rows_per_tree) {
-                counts[below(n_used as u64, rng) as usize] += 1;
+/// How the rows of trees are drawn.
+#[derive(Debug)]
+pub(crate) struct Bags {
+    n_used: usize,
+    /// Places in the list of used rows, and how many of them a tree draws.
+    groups: Vec<(Vec<u32>, usize)>,
+}
+
+impl Bags {
+    pub(crate) fn new(spec: &ForestSpec, targets: &Targets, used: &[u32]) -> Self {
+        let n_used = used.len();
+        let mut groups = match spec.sample {
+            Sample::Every => Vec::new(),
+            Sample::Bootstrap => vec![((0..n_used as u32).collect(), n_used)],
+            Sample::Balanced => by_class(targets, used),
+        };
+        let all: usize = groups.iter().map(|(_, drawn)| drawn).sum();
+        for (_, drawn) in &mut groups {
+            if all > spec.rows_per_tree {
+                let share = spec.rows_per_tree as f64 / all as f64;
+                *drawn = ((*drawn as f64 * share).round() as usize).max(1);
             }
-            counts
+        }
+        Self { n_used, groups }
+    }
+
+    /// How often each of the used rows is in the bag of a tree. It is the first that a tree draws, so that it can be
+    /// drawn again.
+    pub(crate) fn draw(&self, rng: &mut impl Rng) -> Vec<u32> {
+        if self.groups.is_empty() {
+            return vec![1; self.n_used];
+        }
+        let mut counts = vec![0; self.n_used];
+        for (places, drawn) in &self.groups {
+            for _ in 0..*drawn {
+                counts[places[below(places.len() as u64, rng) as usize] as usize] += 1;
+            }
+        }
+        counts
+    }
+}
+
+/// The rows of each class, all of which are drawn, but for the most frequent class.
+fn by_class(targets: &Targets, used: &[u32]) -> Vec<(Vec<u32>, usize)> {
+    let mut classes = vec![Vec::new(); targets.n_classes()];
+    for (place, &row) in used.iter().enumerate() {
+        let (own, weights) = targets.row(row as usize);
+        let pairs = own.iter().zip(weights);
+        if let Some((&class, _)) = pairs.max_by(|a, b| a.1.total_cmp(b.1)) {
+            classes[class as usize].push(place as u32);
         }
     }
+    classes.retain(|rows| !rows.is_empty());
+    let most = classes.iter().map(Vec::len).max().unwrap_or_default();
+    // Of a single class there are no others to balance it with.
+    let others = match used.len() - most {
+        0 => most,
+        others => others,
+    };
+    let drawn = |rows: Vec<u32>| {
+        let drawn = rows.len().min(others);
+        (rows, drawn)
+    };
+    classes.into_iter().map(drawn).collect()
 }
 
 /// A row in the bag. Most rows have one class, which stands here with its weight. Others have [`MIXED`], and here is

@@ -44,11 +44,14 @@ impl Columns {
 pub enum Sample {
     /// Rows drawn with replacement, as many as there are, but at most `rows_per_tree`. The others are out of bag.
     Bootstrap,
+    /// The same within each class, but of the class with most rows only as many as of all others together. A row of
+    /// several classes counts as one of its heaviest.
+    Balanced,
     /// Every row once; none is out of bag, and `rows_per_tree` does not count.
     Every,
 }
 
-mpu_data::named!(Sample, "sample of rows", { Bootstrap => "bootstrap", Every => "every" });
+mpu_data::named!(Sample, "sample of rows", { Bootstrap => "bootstrap", Balanced => "balanced", Every => "every" });
 
 /// What a forest is grown by.
 ///

@@ -3,10 +3,11 @@
 //! 1. The **teacher** answers "labelled as which class, or from the pool?". Each row is answered by the trees that have
 //!    not seen it, so that no row of the pool is known by heart as one of the pool ([`Teacher`]).
 //! 2. Its answers give the class priors (`mpu-prior`), and with them a **target** for each row of the pool: how
-//!    probable each class is ([`pool_target`]).
+//!    probable each class is (`Ground::posteriors`).
 //! 3. The **student** learns these targets and the labels together ([`Student`]). Rows that neither teacher nor
 //!    student has seen are what probabilities are calibrated on and what it is judged by.
 
+mod bags;
 mod choice;
 mod student;
 mod teacher;

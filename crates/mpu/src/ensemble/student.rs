@@ -7,7 +7,7 @@ use mpu_data::{MpuLabel, Priors, Seed, Stream};
 use mpu_models::forest::{Forest, ForestSpec};
 
 use super::teacher::{Ground, Teacher, smoothed};
-use crate::error::Result;
+use crate::error::{Result, ensure};
 use crate::prepared::Watcher;
 
 /// Parts that rows are cut into, each scored by forests that have not seen it.
@@ -37,22 +37,28 @@ impl Student {
     /// Grows the forest from labels and targets, and scores rows: those of `held`, and the others too if there are not
     /// many.
     ///
+    /// `priors` are those that may be true, the likeliest first.
+    ///
     /// Trees that have not seen a row are not enough to score it: its label has raised the targets of the rows
     /// beside it, and by these the student knows it. So a part of the rows is taken from teacher and student alike.
     pub fn fit(
         teacher: Teacher,
         held: &[usize],
-        priors: &Priors,
+        priors: &[Priors],
         spec: ForestSpec,
         seed: Seed,
         observer: &mut impl Watcher,
     ) -> Result<Self> {
         let _span = tracing::info_span!("student").entered();
+        ensure!(
+            !priors.is_empty(),
+            "no priors were given: the likeliest are needed"
+        );
         let Teacher { ground, answers } = teacher;
         let ground = &ground;
         let all = |_| true;
-        let shares = targets(ground, priors, &answers, all);
-        drop(answers);
+        let shares = ground.posteriors(answers, priors, all, spec, seed, observer)?;
+        let shares = targets(ground, shares);
         let forest = ground.grow(&shares, all, spec, derived(seed, 1), observer)?;
         drop(shares);
         let folds = folds(&ground.labels, ground.classes.get(), held, seed);
@@ -67,9 +73,10 @@ impl Student {
         let mut lessons = Vec::new();
         for fold in 0..n_folds {
             let seen = |row: usize| folds[row] != fold;
-            let answers = ground.teach(seen, spec, derived(seed, 2), observer)?;
-            let shares = targets(ground, priors, &answers, seen);
-            drop(answers);
+            let seed_of_fold = derived(seed, 2);
+            let answers = ground.teach(seen, spec, seed_of_fold, observer)?;
+            let shares = ground.posteriors(answers, priors, seen, spec, seed_of_fold, observer)?;
+            let shares = targets(ground, shares);
             let grown = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
             let unseen: Vec<usize> = (0..folds.len()).filter(|&row| !seen(row)).collect();
             let found = grown.probabilities_of(&ground.rows, &unseen)?;
@@ -118,46 +125,26 @@ fn folds(labels: &[MpuLabel], k: usize, held: &[usize], seed: Seed) -> Vec<u8> {
 }
 
 /// Another seed for another forest.
-fn derived(seed: Seed, which: u64) -> Seed {
+pub(super) fn derived(seed: Seed, which: u64) -> Seed {
     Seed(
         seed.0
             .wrapping_add(which.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
     )
 }
 
-/// What the student learns of each row: its label, or its target.
-fn targets(
-    ground: &Ground,
-    priors: &Priors,
-    answers: &[f32],
-    seen: impl Fn(usize) -> bool,
-) -> Vec<f32> {
-    let k = ground.classes.get();
-    let mut n = vec![0.0; k];
-    for (row, &label) in ground.labels.iter().enumerate() {
-        if seen(row) {
-            n[group(label, k)] += 1.0;
+/// What the student learns of each row: its label, or how probable each class is.
+fn targets(ground: &Ground, mut posteriors: Vec<f32>) -> Vec<f32> {
+    let rows = posteriors.chunks_exact_mut(ground.classes.get());
+    for (shares, &label) in rows.zip(&ground.labels) {
+        if let MpuLabel::Labeled(class) = label {
+            shares.fill(0.0);
+            shares[class] = 1.0;
         }
     }
-    let mut shares = Vec::with_capacity(answers.len());
-    for (answer, &label) in answers.chunks_exact(k).zip(&ground.labels) {
-        match label {
-            MpuLabel::Labeled(class) => {
-                shares.extend((0..k).map(|j| f32::from(u8::from(j == class))));
-            }
-            MpuLabel::Unlabeled => {
-                shares.extend(
-                    pool_target(priors, &n, answer)
-                        .into_iter()
-                        .map(|t| t as f32),
-                );
-            }
-        }
-    }
-    shares
+    posteriors
 }
 
-fn group(label: MpuLabel, k: usize) -> usize {
+pub(super) fn group(label: MpuLabel, k: usize) -> usize {
     match label {
         MpuLabel::Labeled(class) => class,
         MpuLabel::Unlabeled => k - 1,

@@ -17,7 +17,7 @@ use crate::prepared::Watcher;
 const ALL_DRAWS: usize = 6_000_000;
 
 /// The most rows that a tree draws where there are more.
-const TREE_ROWS: usize = 24_576;
+pub(super) const TREE_ROWS: usize = 24_576;
 
 /// What every class gets beside the votes of the trees, so that no probability is 0.
 pub(crate) const HALF_A_VOTE: f64 = 0.5;

@@ -88,3 +88,55 @@ fn threads_do_not_change_a_bit() {
         assert_eq!(with(1), with(4));
     }
 }
+
+#[test]
+fn balanced_bags_have_as_many_rows_of_the_most_frequent_class_as_of_all_others() {
+    // 20, 10 and 570 rows; the last is drawn 30 times a tree, the others as often as there are rows.
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let class_of = |row: usize| match row {
+        0..20 => 0,
+        20..30 => 1,
+        _ => 2,
+    };
+    let classes: Vec<usize> = (0..600).map(class_of).collect();
+    let features: Vec<f32> = (0..600).map(|_| uniform(&mut rng)).collect();
+    let targets = Targets::hard(&classes, 3).unwrap();
+    let layout = Layout::numeric(1).unwrap();
+    for (rows_per_tree, share) in [(65_536, 1.0), (30, 0.5)] {
+        let spec = ForestSpec {
+            sample: Sample::Balanced,
+            rows_per_tree,
+            ..small(400)
+        };
+        let grown = grow(spec, &layout, &features, &targets);
+        let unseen = grown.forest.out_of_bag(&grown.binned, &targets).unwrap();
+        for (class, n, drawn) in [(0, 20.0, 20.0), (1, 10.0, 10.0), (2, 570.0, 30.0)] {
+            let of = |&row: &usize| classes[row] == class;
+            let left_out = (0..600)
+                .filter(of)
+                .map(|row| f64::from(unseen.trees[row]) / 400.0);
+            let mean = left_out.sum::<f64>() / n;
+            let wanted = (1.0 - 1.0 / n).powf(share * drawn);
+            assert!(
+                (mean - wanted).abs() < 0.02,
+                "class {class}: {mean} {wanted}"
+            );
+        }
+        // The column says nothing: half of the votes are for the frequent class, though it has 95 % of the rows.
+        let votes = unseen.probabilities.chunks(3).map(|p| f64::from(p[2]));
+        let mean = votes.sum::<f64>() / 600.0;
+        assert!((mean - 0.5).abs() < 0.08, "{mean}");
+    }
+}
+
+#[test]
+fn a_single_class_can_be_balanced_with_nothing() {
+    let targets = Targets::hard(&[1; 40], 2).unwrap();
+    let features: Vec<f32> = (0..40).map(|i| i as f32).collect();
+    let spec = ForestSpec {
+        sample: Sample::Balanced,
+        ..small(5)
+    };
+    let grown = grow(spec, &Layout::numeric(1).unwrap(), &features, &targets);
+    assert_eq!(grown.forest.probabilities(&[3.0]).unwrap(), [0.0, 1.0]);
+}
