@@ -1,6 +1,7 @@
 //! The numbers that a network computes with.
 
 use candle_core::{DType, Device, Tensor};
+use mpu_models::ModelSpec;
 
 use crate::device::DeviceChoice;
 use crate::engine::EngineChoice;
@@ -36,8 +37,14 @@ impl Precision {
         }
     }
 
-    /// Whether an engine and a device compute with it; without an engine, the one that does is meant.
-    pub fn check(self, engine: Option<EngineChoice>, device: DeviceChoice) -> Result<()> {
+    /// Whether an engine and a device compute with it, for a network if one is named; without an engine, the one that does is
+    /// meant.
+    pub fn check(
+        self,
+        engine: Option<EngineChoice>,
+        device: DeviceChoice,
+        model: Option<&ModelSpec>,
+    ) -> Result<()> {
         if self.is_f32() {
             return Ok(());
         }
@@ -48,13 +55,19 @@ impl Precision {
             });
         }
         let device = device.resolve()?.unwrap_or(Device::Cpu);
-        // What every network needs; nothing is read back.
-        let ones = Tensor::ones((2, 2), self.dtype(), &device);
-        let product = ones.and_then(|ones| ones.matmul(&ones));
-        product.map_err(|error| Error::Precision {
+        // What the network needs; nothing is read back.
+        let (what, done) = if let Some(ModelSpec::ResNet(_)) = model {
+            let ones = Tensor::ones((1, 1, 3, 3), self.dtype(), &device);
+            let done = ones.and_then(|ones| ones.conv2d(&ones, 1, 1, 1, 1));
+            ("convolutions", done)
+        } else {
+            let ones = Tensor::ones((2, 2), self.dtype(), &device);
+            ("matrix products", ones.and_then(|ones| ones.matmul(&ones)))
+        };
+        done.map_err(|error| Error::Precision {
             precision: self,
             why: format!(
-                "this device has no matrix products of such numbers ({})",
+                "this device has no {what} of such numbers ({})",
                 error.to_string().lines().next().unwrap_or_default()
             ),
         })?;

@@ -114,7 +114,10 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
             tracing::warn!("the data are not as published: {mark}");
         }
         config.device.check()?;
-        config.precision.check(config.engine, config.device)?;
+        let model = prepared.model.as_ref();
+        config
+            .precision
+            .check(config.engine, config.device, model)?;
         // Only now, so that a fault in the data or a missing device leaves no folder behind.
         let folder = if let Some(folder) = resumed {
             folder

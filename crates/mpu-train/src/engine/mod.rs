@@ -104,7 +104,8 @@ enum Place {
 impl Run {
     fn place(&self) -> Result<Place> {
         let device = self.device.resolve()?;
-        self.precision.check(self.engine, self.device)?;
+        self.precision
+            .check(self.engine, self.device, Some(&self.model))?;
         let fits_fused = self.module.is_none() && self.precision.is_f32();
         match (self.engine, device) {
             (Some(EngineChoice::Fused), Some(_)) => Err(Error::FusedElsewhere {

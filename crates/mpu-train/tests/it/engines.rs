@@ -289,26 +289,32 @@ fn a_network_of_the_users_own_learns_and_goes_on() {
 /// Sixteen bits have three digits: the losses of an epoch agree to a few hundredths, and parameters keep all theirs.
 #[test]
 fn sixteen_bits_learn_what_thirty_two_do() {
-    for model in [mlp(), resnet()] {
-        let in_precision = |precision: Precision| {
-            let method = "csmpu-abs".parse().unwrap();
-            let mut run = run(model.clone(), method, EngineChoice::Candle);
-            run.precision = precision;
-            trained(&run, None)
-        };
-        let (full, half) = (in_precision(Precision::F32), in_precision(Precision::Bf16));
-        let epochs = full.state.history.iter().zip(&half.state.history);
-        let losses: Vec<(f64, f64)> = epochs.map(|(full, half)| (full.loss, half.loss)).collect();
-        assert!(losses.iter().any(|(full, half)| full != half));
-        for (full, half) in losses {
-            assert!((full - half).abs() < 0.05 * full.abs(), "{full} {half}");
-        }
-        let values = half.params().trainable();
-        let is_rounded = |value: &&f32| value.to_bits().trailing_zeros() >= 16;
-        let rounded = values.iter().filter(is_rounded).count();
-        // Scales and shifts begin at 1 and 0.
-        assert!(rounded < values.len() / 10, "{rounded} of {}", values.len());
+    let in_precision = |model: ModelSpec, precision: Precision| {
+        let method = "csmpu-abs".parse().unwrap();
+        let mut run = run(model, method, EngineChoice::Candle);
+        run.precision = precision;
+        run.train(&problem(), None, &mut Unobserved)
+    };
+    let [full, half] =
+        [Precision::F32, Precision::Bf16].map(|precision| in_precision(mlp(), precision).unwrap());
+    let epochs = full.state.history.iter().zip(&half.state.history);
+    let losses: Vec<(f64, f64)> = epochs.map(|(full, half)| (full.loss, half.loss)).collect();
+    assert!(losses.iter().any(|(full, half)| full != half));
+    for (full, half) in losses {
+        assert!((full - half).abs() < 0.05 * full.abs(), "{full} {half}");
     }
+    let values = half.params().trainable();
+    let is_rounded = |value: &&f32| value.to_bits().trailing_zeros() >= 16;
+    let rounded = values.iter().filter(is_rounded).count();
+    assert!(rounded < values.len() / 10, "{rounded} of {}", values.len());
+    // candle's CPU multiplies such numbers, but does not convolve them: said before the first step.
+    let error = in_precision(resnet(), Precision::Bf16).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no convolutions of such numbers"),
+        "{error}"
+    );
 }
 
 #[test]
