@@ -4,6 +4,7 @@
 //! the last few bits, several times as fast. The caller computes the loss and its gradient with
 //! respect to the scores.
 
+mod crew;
 mod filter;
 mod mlp;
 mod moments;
