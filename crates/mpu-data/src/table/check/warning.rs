@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 
 use super::super::labels::{LabelNote, sounds_negative};
 use super::super::near::{list, shorten};
@@ -196,10 +197,17 @@ impl Warning {
     }
 }
 
-/// Names in which blanks of other kinds are visible.
+/// Names in which blanks of other kinds, and accents that are no part of their letter, are visible.
 fn escaped(names: &[String]) -> String {
-    let seen = names.iter().map(|name| name.escape_debug().to_string());
-    list(&seen.collect::<Vec<_>>())
+    let shown = |c: char| {
+        if is_combining_mark(c) {
+            c.escape_unicode().to_string()
+        } else {
+            c.escape_debug().to_string()
+        }
+    };
+    let seen = names.iter().map(|name| name.chars().map(shown).collect());
+    list(&seen.collect::<Vec<String>>())
 }
 
 fn counted(folders: &[(String, u64)]) -> String {
