@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{folder, machine, output, page, removed};
 
@@ -29,23 +29,20 @@ struct Cost {
 pub(crate) fn run(root: &Path, args: &Build) -> Result<()> {
     let all = n_crates(root, &[])?;
     let fewest = n_crates(root, &["--no-default-features"])?;
-    let manifest = fs::read_to_string(root.join("Cargo.toml")).context("reading Cargo.toml")?;
-    let config = folder(root)?.join("former.toml");
-    fs::write(&config, former_profile(&manifest))
-        .with_context(|| format!("writing {}", config.display()))?;
-    let config = config.display().to_string();
-    let mut flags = vec!["--config", &config, "--profile", "former"];
-    flags.extend([
+    // Thin LTO, 4 units and level 3 everywhere was the profile `release` before it was `dist`, and there were no PNG figures.
+    let former = [
+        "--profile",
+        "dist",
         "--no-default-features",
         "--features",
         "fetch,images,parquet",
-    ]);
-    let former = clean_build(root, &flags)?;
+    ];
+    let former = clean_build(root, &former)?;
     let ours = clean_build(root, &["--release"])?;
     let bare = clean_build(root, &["--release", "--no-default-features"])?;
     let rows = [
         (
-            "`--profile former`: thin LTO, 4 units, all crates at level 3",
+            "`--profile dist`, which `--release` was before, without PNG figures",
             &former,
         ),
         ("`--release`", &ours),
@@ -73,22 +70,6 @@ pub(crate) fn run(root: &Path, args: &Build) -> Result<()> {
         page::write_section(root, "BENCHMARKS.md", "build", &text)?;
     }
     Ok(())
-}
-
-/// The profile that `release` was before: the packages it names at a low level are at 3 again.
-fn former_profile(manifest: &str) -> String {
-    let named: Vec<&str> = manifest
-        .lines()
-        .skip_while(|line| *line != "[profile.release.package]")
-        .skip(1)
-        .take_while(|line| !line.starts_with('['))
-        .filter_map(|line| Some(line.split_once(".opt-level")?.0))
-        .collect();
-    let named = named.join(".opt-level = 3\n") + ".opt-level = 3\n";
-    format!(
-        "[profile.former]\ninherits = \"release\"\nlto = \"thin\"\ncodegen-units = 4\n\n\
-         [profile.former.package]\n{named}"
-    )
 }
 
 fn clean_build(root: &Path, flags: &[&str]) -> Result<Cost> {
@@ -151,17 +132,6 @@ fn n_crates(root: &Path, flags: &[&str]) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_former_profile_names_what_the_manifest_names() {
-        let manifest = "[profile.release.package]\n# slow to build\nclap.opt-level = 0\n\"a-b\".opt-level = 1\n\n\
-                        [profile.dist]\nc.opt-level = 1\n";
-        let profile = former_profile(manifest);
-        assert!(
-            profile.ends_with("clap.opt-level = 3\n\"a-b\".opt-level = 3\n"),
-            "{profile}"
-        );
-    }
 
     #[cfg(target_os = "linux")]
     #[test]
