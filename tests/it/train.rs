@@ -150,7 +150,7 @@ fn ctrl_c_ends_an_estimate_that_takes_minutes() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_secs(2));
+        std::thread::sleep(Duration::from_secs(1));
         assert!(child.try_wait().unwrap().is_none(), "{estimator}: too fast");
         signal(&child, "-INT");
         let asked = Instant::now();
