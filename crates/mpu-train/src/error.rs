@@ -83,14 +83,14 @@ pub enum Error {
     },
 
     /// Numbers that the engine or the device does not compute with.
-    #[error(
-        "precision {precision}: {why}\nhint: use `--precision f32`, or `--engine candle` and a device that has such numbers"
-    )]
+    #[error("precision {precision}: {why}\nhint: use `--precision f32`, or {instead}")]
     Precision {
         /// The precision asked for.
         precision: Precision,
         /// Why it cannot be had.
         why: String,
+        /// Where it can be had.
+        instead: &'static str,
     },
 
     /// A device that is not there or was not built in.

@@ -52,6 +52,7 @@ impl Precision {
             return Err(Error::Precision {
                 precision: self,
                 why: "the fused engine computes in f32".to_owned(),
+                instead: "`--engine candle`",
             });
         }
         let device = device.resolve()?.unwrap_or(Device::Cpu);
@@ -70,6 +71,7 @@ impl Precision {
                 "this device has no {what} of such numbers ({})",
                 error.to_string().lines().next().unwrap_or_default()
             ),
+            instead: "a device that has them, such as `--device cuda`",
         })?;
         Ok(())
     }
