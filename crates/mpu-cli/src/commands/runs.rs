@@ -1,6 +1,6 @@
 //! `mpu-cli plan|run|status|collect`: a sweep of many runs and what came of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use mpu::RunFolder;
 use mpu_data::source::resolve::Locations;
 use mpu_report::store::Store;
-use mpu_report::{Align, Record, Scores, Table, render, stats};
+use mpu_report::{Align, Record, Repeats, Scores, Table, render, stats};
 use serde::Serialize;
 
 use crate::args::runs::{Collect, Local, Plan, Run, Shard, Status};
@@ -205,23 +205,13 @@ pub(crate) fn collect(args: &Collect) -> anyhow::Result<Answer> {
         f1_std: Option<f64>,
     }
     let (records, wanted) = records(args)?;
-    // Runs that differ in their seeds alone are one row, in the order of the plan.
-    let mut order = Vec::new();
-    let mut groups: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
-    for record in &records {
-        let name = describe(record);
-        if !groups.contains_key(&name) {
-            order.push(name.clone());
-        }
-        groups.entry(name).or_default().push(record);
-    }
+    let groups = Repeats::of(&records);
     let mut table = Table::with("run | seeds: | accuracy: | macro F1:");
     let mut rows = Vec::new();
-    for name in &order {
-        let group = &groups[name];
+    for Repeats { name, records } in &groups {
         // Without test rows there is no mean; one run has no deviation.
         let spread = |score: fn(&Scores) -> f64| {
-            let scores = group.iter().filter_map(|record| record.scores.as_ref());
+            let scores = records.iter().filter_map(|record| record.scores.as_ref());
             let values: Vec<f64> = scores.map(|scores| 100.0 * score(scores)).collect();
             let mean = stats::mean(&values);
             (mean, mean.map(|_| stats::std_dev(&values).unwrap_or(0.0)))
@@ -231,7 +221,7 @@ pub(crate) fn collect(args: &Collect) -> anyhow::Result<Answer> {
             _ => "–".to_owned(),
         };
         let (accuracy, f1) = (spread(|s| s.accuracy), spread(|s| s.f1));
-        let seeds = group.len();
+        let seeds = records.len();
         table.push([name.clone(), seeds.to_string(), shown(accuracy), shown(f1)]);
         rows.push(Group {
             run: name,
@@ -282,27 +272,6 @@ pub(crate) fn records_in(folder: &Path) -> anyhow::Result<Vec<Record>> {
         folder.display()
     );
     Ok(records.into_values().collect())
-}
-
-/// What a run was, but for its seed.
-fn describe(record: &Record) -> String {
-    let key = &record.key;
-    let rate = if key.swept {
-        "swept".to_owned()
-    } else {
-        key.lr.to_string()
-    };
-    // Priors estimated from the user's own rows differ from seed to seed.
-    let prior = match &record.config["data"]["priors"] {
-        estimated if key.protocol == Record::TABLE && estimated == "auto" => "auto".to_owned(),
-        _ => key.prior.to_string(),
-    };
-    let mark = record.data_mark.as_ref();
-    let mark = mark.map(|mark| format!(" [{mark}]")).unwrap_or_default();
-    format!(
-        "{} k={} π={prior} {} {}/{}/{} lr={rate} epochs={}{mark}",
-        key.dataset, key.classes, key.method, key.surrogate, key.gamma, key.form, key.epochs
-    )
 }
 
 #[cfg(test)]
