@@ -213,12 +213,12 @@ pub(crate) fn collect(args: &Collect) -> anyhow::Result<Answer> {
         let spread = |score: fn(&Scores) -> f64| {
             let scores = records.iter().filter_map(|record| record.scores.as_ref());
             let values: Vec<f64> = scores.map(|scores| 100.0 * score(scores)).collect();
-            let mean = stats::mean(&values);
-            (mean, mean.map(|_| stats::std_dev(&values).unwrap_or(0.0)))
+            (stats::mean(&values), stats::std_dev(&values))
         };
         let shown = |spread: (Option<f64>, Option<f64>)| match spread {
             (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
-            _ => "–".to_owned(),
+            (Some(mean), None) => format!("{mean:.2}"),
+            (None, _) => "–".to_owned(),
         };
         let (accuracy, f1) = (spread(|s| s.accuracy), spread(|s| s.f1));
         let seeds = records.len();
