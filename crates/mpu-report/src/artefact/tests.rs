@@ -204,6 +204,49 @@ fn the_baselines_are_spoken_of_with_numbers() {
 }
 
 #[test]
+fn runs_of_the_twin_stand_in_where_a_pair_of_runs_agrees() {
+    let run = |method: &str, seed: u64, epochs: usize, accuracy: f64| {
+        record("mnist", 4, 0.5, method, seed, epochs, accuracy)
+    };
+    let found = |records: &[Record]| {
+        let rows = accuracy_rows(records).unwrap();
+        let row = rows
+            .iter()
+            .find(|row| (row.dataset.as_str(), row.classes, row.prior) == ("mnist", 4, 0.5));
+        let found = row.unwrap().found("ure-ovr").cloned();
+        let md = accuracy_table(&rows, 2).to_md();
+        (
+            found,
+            md.contains("runs of `area`, which has the same gradients"),
+            rows,
+        )
+    };
+    let mut records = vec![run("area", 1, 10, 0.8), run("area", 1, 100, 0.7)];
+    let (none, marked, _) = found(&records);
+    assert!(
+        none.is_none() && !marked,
+        "nothing shows that they are the same"
+    );
+    records.push(run("ure-ovr", 1, 10, 0.8));
+    let (carried, marked, rows) = found(&records);
+    let carried = carried.unwrap();
+    assert_eq!((carried.carried_from, carried.epochs), (Some("area"), 100));
+    assert!(marked && (carried.accuracy.mean - 70.0).abs() < 1e-9);
+    let text = baselines(&rows).to_md();
+    assert!(text.contains("In 1 rows the runs of `area`"), "{text}");
+    assert!(text.contains("our runs say nothing"), "{text}");
+    // Its own runs are used where they are as many and as long.
+    records.push(run("ure-ovr", 1, 100, 0.7));
+    assert_eq!(found(&records).0.unwrap().carried_from, None);
+    // One pair that is apart, and it is not done.
+    records.pop();
+    records.push(run("area", 2, 10, 0.8));
+    records.push(run("ure-ovr", 2, 10, 0.7));
+    let own = found(&records).0.unwrap();
+    assert_eq!((own.carried_from, own.epochs, own.n), (None, 10, 2));
+}
+
+#[test]
 fn loss_variants_stand_beside_the_published_ones() {
     let mut records = five("fashion-mnist", 4, 0.5, "csmpu-abs", 90.0);
     for mut other in records.clone() {
@@ -348,7 +391,7 @@ fn documents_are_complete_and_written_in_their_format() {
     let cells = &documents[16].text;
     assert_eq!(cells.lines().count(), 1 + 924);
     assert!(cells.contains(
-        "\n2,0.5,fashion-mnist,4,csmpu-abs,yes,5,100,1e-3,90.0000,1.5811,90.0000,no,90.5900,1.1400,-0.5900,\n"
+        "\n2,0.5,fashion-mnist,4,csmpu-abs,yes,5,100,1e-3,90.0000,1.5811,90.0000,no,90.5900,1.1400,-0.5900,,\n"
     ));
 }
 
