@@ -4,7 +4,7 @@ test rows (observed classes, then `unknown`), and estimated priors of the pool i
 import numpy as np
 from pulearn import BaggingPuClassifier, ElkanotoPuClassifier
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
@@ -92,10 +92,18 @@ def boosting(table, seed, labels):
     return p.argmax(axis=1), p, None
 
 
+def share_of_all(table, seed):
+    train, test = filled(table)
+    model = ExtraTreesClassifier(TREES, n_jobs=-1, random_state=seed)
+    p = model.fit(train[table.share_of_all], table.truth(table.train)[table.share_of_all]).predict_proba(test)
+    return p.argmax(axis=1), p, None
+
+
 PEERS = {
     "rf-en": rf_en,
     "rf-en-ovr": rf_en_ovr,
     "bagging-ovr": bagging_ovr,
     "histgb": lambda table, seed: boosting(table, seed, table.seen()),
+    "share-of-all": share_of_all,
     "supervised": lambda table, seed: boosting(table, seed, table.truth(table.train)),
 }

@@ -102,10 +102,13 @@ class Table:
         order = draw(1).permutation(len(self.y))
         n_test = round(TEST_SHARE * len(order))
         self.test, self.train = order[:n_test], order[n_test:]
-        self.labelled = np.zeros(len(self.train), dtype=bool)
-        for place, label in enumerate(self.observed):
-            rows = draw(2, place).permutation(np.flatnonzero(self.y[self.train] == label))
-            self.labelled[rows[: max(LEAST_LABELLED, round(share * len(rows)))]] = True
+        # A share of every class; who learns from labelled rows and the pool does not see the one of the unknown rows.
+        self.share_of_all = np.zeros(len(self.train), dtype=bool)
+        truth = self.truth(self.train)
+        for label in range(len(self.observed) + 1):
+            rows = draw(2, label).permutation(np.flatnonzero(truth == label))
+            self.share_of_all[rows[: max(LEAST_LABELLED, round(share * len(rows)))]] = True
+        self.labelled = self.share_of_all & (truth < len(self.observed))
 
     def truth(self, rows):
         """Class numbers: observed classes from 0, everything else is the last."""
