@@ -134,7 +134,9 @@ impl Section {
         for points in &self.points {
             let _ = writeln!(html, "<h3>{}</h3>", escape_html(&points.heading));
             match points.items.as_slice() {
-                [one] => html += &format!("<p>{}</p>\n", inline(one)),
+                [one] => {
+                    let _ = writeln!(html, "<p>{}</p>", inline(one));
+                }
                 several => html += &list(several),
             }
         }
