@@ -82,40 +82,39 @@ enum Bench {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let outcome = match args.command {
-        Command::Tidy => run_tidy(),
-        Command::Reproduce { args } => reproduce(&args),
-        Command::Attack(args) => attack(&args),
-        Command::CheckCuda(args) => workspace_root()
-            .and_then(|root| check_cuda::run(&root, &args))
-            .map(|()| ExitCode::SUCCESS),
-        Command::Bench(bench) => workspace_root()
-            .and_then(|root| match bench {
-                Bench::Csv(size) => bench::csv::run(&root, &size),
-                Bench::Predict(size) => bench::predict::run(&root, &size),
-                Bench::Train(train) => bench::train::run(&root, &train),
-                Bench::Build(build) => bench::build::run(&root, &build),
-                Bench::Forest(forest) => bench::forest::run(&root, &forest),
-                Bench::Large(large) => bench::large::run(&root, &large),
-                Bench::Prior(prior) => bench::prior::run(&root, &prior),
-                Bench::PriorError(error) => bench::prior_error::run(&root, &error),
-                Bench::Tables(tables) => bench::tables::run(&root, &tables),
-            })
-            .map(|()| ExitCode::SUCCESS),
-    };
-    outcome.unwrap_or_else(|error| {
+    run(Args::parse().command).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::from(2)
     })
 }
 
+fn run(command: Command) -> Result<ExitCode> {
+    let root = &workspace_root()?;
+    match command {
+        Command::Tidy => return run_tidy(root),
+        Command::Reproduce { args } => return reproduce(root, &args),
+        Command::Attack(args) => return attack(root, &args),
+        Command::CheckCuda(args) => check_cuda::run(root, &args)?,
+        Command::Bench(bench) => match bench {
+            Bench::Csv(size) => bench::csv::run(root, &size)?,
+            Bench::Predict(size) => bench::predict::run(root, &size)?,
+            Bench::Train(train) => bench::train::run(root, &train)?,
+            Bench::Build(build) => bench::build::run(root, &build)?,
+            Bench::Forest(forest) => bench::forest::run(root, &forest)?,
+            Bench::Large(large) => bench::large::run(root, &large)?,
+            Bench::Prior(prior) => bench::prior::run(root, &prior)?,
+            Bench::PriorError(error) => bench::prior_error::run(root, &error)?,
+            Bench::Tables(tables) => bench::tables::run(root, &tables)?,
+        },
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Builds the command line as users do and lets it do the work.
-fn reproduce(args: &[String]) -> Result<ExitCode> {
-    let root = workspace_root()?;
+fn reproduce(root: &Path, args: &[String]) -> Result<ExitCode> {
     let status = std::process::Command::new("cargo")
         .args(["build", "--release", "--package", "mpu-cli"])
-        .current_dir(&root)
+        .current_dir(root)
         .status()
         .context("starting cargo")?;
     anyhow::ensure!(status.success(), "mpu-cli does not build");
@@ -126,29 +125,23 @@ fn reproduce(args: &[String]) -> Result<ExitCode> {
         .args(args)
         .status()
         .context("starting mpu-cli")?;
-    Ok(status
-        .code()
-        .map_or(ExitCode::from(2), |code| ExitCode::from(code as u8)))
+    Ok(ExitCode::from(status.code().map_or(2, |code| code as u8)))
 }
 
 /// The suite of `tests/attack` with a larger budget.
-fn attack(args: &Attack) -> Result<ExitCode> {
+fn attack(root: &Path, args: &Attack) -> Result<ExitCode> {
     let status = std::process::Command::new("cargo")
         .args(["test", "--package", "mpu-cli", "--test", "attack"])
         .env("MPU_ATTACK_TRIES", args.tries.to_string())
         .env("MPU_ATTACK_SEED", args.seed.to_string())
-        .current_dir(workspace_root()?)
+        .current_dir(root)
         .status()
         .context("starting cargo")?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    })
+    Ok(ExitCode::from(u8::from(!status.success())))
 }
 
-fn run_tidy() -> Result<ExitCode> {
-    let report = tidy::run(&workspace_root()?)?;
+fn run_tidy(root: &Path) -> Result<ExitCode> {
+    let report = tidy::run(root)?;
     for finding in &report.findings {
         println!("{finding}");
     }
@@ -170,10 +163,8 @@ fn run_tidy() -> Result<ExitCode> {
 fn workspace_root() -> Result<PathBuf> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    package
-        .parent()
-        .map(Path::to_path_buf)
-        .with_context(|| format!("{} has no parent directory", package.display()))
+    let root = package.parent().map(Path::to_path_buf);
+    root.with_context(|| format!("{} has no parent directory", package.display()))
 }
 
 #[cfg(test)]

@@ -16,6 +16,11 @@ pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// How many threads this machine runs at once.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+}
+
 /// Work that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted {0}")]
@@ -39,6 +44,15 @@ impl Interrupts {
             self.noticed.store(true, Ordering::SeqCst);
         }
         asked
+    }
+
+    /// The same, as an observer says it.
+    pub(crate) fn control(&self) -> Control {
+        if self.asked() {
+            Control::Stop
+        } else {
+            Control::Continue
+        }
     }
 
     /// Asks all work to stop.
@@ -186,11 +200,6 @@ impl Bar {
     }
 }
 
-/// A bar of steps with a message, a rate and the time left.
-pub(crate) fn bar(length: u64, unit: &str) -> Bar {
-    Bar::new(length, unit)
-}
-
 /// Draws the bar of the detectors behind estimated priors, and hears Ctrl-C.
 pub(crate) struct Detectors {
     bar: Option<Bar>,
@@ -212,7 +221,7 @@ impl Observer for Detectors {
     fn on(&mut self, event: &Event<'_>) -> anyhow::Result<Control> {
         if let Event::Detector { step, steps } = *event {
             let bar = self.bar.get_or_insert_with(|| {
-                let bar = bar(steps as u64, "steps");
+                let bar = Bar::new(steps as u64, "steps");
                 bar.set_message("learning to tell labelled rows from the pool");
                 bar
             });
@@ -222,11 +231,7 @@ impl Observer for Detectors {
                 self.bar = None;
             }
         }
-        Ok(if self.interrupted.asked() {
-            Control::Stop
-        } else {
-            Control::Continue
-        })
+        Ok(self.interrupted.control())
     }
 }
 

@@ -54,12 +54,9 @@ impl Study {
     pub(crate) fn of(args: &Reproduce, records: &BTreeMap<String, Record>) -> anyhow::Result<Self> {
         let mut best = Self::sized(args, records, epochs(args), seeds(args).min(SEEDS))?;
         if args.report_only {
-            let here = |record: &&Record| record.key.dataset == DATASET.slug();
-            let stored: BTreeSet<usize> = records
-                .values()
-                .filter(here)
-                .map(|record| record.key.epochs)
-                .collect();
+            let keys = records.values().map(|record| &record.key);
+            let here = keys.filter(|key| key.dataset == DATASET.slug());
+            let stored: BTreeSet<usize> = here.map(|key| key.epochs).collect();
             for &epochs in stored.iter().rev() {
                 for seeds in (1..=SEEDS).rev() {
                     let study = Self::sized(args, records, epochs, seeds)?;
@@ -135,10 +132,8 @@ impl Study {
 
     /// The runs with wrong priors.
     pub(crate) fn runs(&self) -> Vec<Planned> {
-        self.shifted
-            .iter()
-            .map(|shifted| shifted.run.clone())
-            .collect()
+        let runs = self.shifted.iter().map(|shifted| shifted.run.clone());
+        runs.collect()
     }
 
     /// The figure, from the runs whose records are there.
@@ -204,9 +199,8 @@ pub(crate) fn study(measured: &[Measured]) -> anyhow::Result<Misspecification> {
             let here = here.filter(|s| !s.3.is_empty());
             points.extend(here.map(|s| (s.1, s.3.clone())));
             for drop in DROPS {
-                figure
-                    .bandwidths
-                    .push(bandwidth(part.classes, scheme, drop, &points));
+                let width = bandwidth(part.classes, scheme, drop, &points);
+                figure.bandwidths.push(width);
             }
             let point = |(delta, scores): &(f64, Vec<f64>)| ShiftedScore {
                 delta: *delta,
@@ -260,20 +254,14 @@ fn mean_gaps(records: &[&Record]) -> Option<Vec<f64>> {
 
 /// The largest size up to which macro-F1 has dropped by no more than allowed, for each seed; mean and spread.
 fn bandwidth(classes: usize, scheme: Scheme, drop: f64, points: &[(f64, Vec<f64>)]) -> Bandwidth {
-    let seeds = points
-        .iter()
-        .map(|(_, scores)| scores.len())
-        .min()
-        .unwrap_or(0);
-    let widths: Vec<f64> = (0..seeds)
-        .map(|seed| {
-            let allowed = points[0].1[seed] - drop / 100.0;
-            let kept = points
-                .iter()
-                .take_while(|(_, scores)| scores[seed] >= allowed);
-            kept.map(|(size, _)| *size).fold(0.0, f64::max)
-        })
-        .collect();
+    let seeds = points.iter().map(|(_, scores)| scores.len()).min();
+    let width = |seed: usize| {
+        let allowed = points[0].1[seed] - drop / 100.0;
+        let kept = points.iter();
+        let kept = kept.take_while(|(_, scores)| scores[seed] >= allowed);
+        kept.map(|(size, _)| *size).fold(0.0, f64::max)
+    };
+    let widths: Vec<f64> = (0..seeds.unwrap_or(0)).map(width).collect();
     Bandwidth {
         classes,
         scheme,

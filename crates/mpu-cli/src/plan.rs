@@ -35,11 +35,7 @@ impl Planned {
         }
         let per_row = match self.config.model_spec() {
             Ok(ModelSpec::Mlp(mlp)) => {
-                let widths: Vec<usize> = [mlp.inputs]
-                    .into_iter()
-                    .chain(mlp.hidden)
-                    .chain([mlp.outputs])
-                    .collect();
+                let widths = [vec![mlp.inputs], mlp.hidden, vec![mlp.outputs]].concat();
                 widths.windows(2).map(|w| 6.0 * (w[0] * w[1]) as f64).sum()
             }
             Ok(ModelSpec::ResNet(net)) => 8e4 * (net.height * net.width * (net.depth - 2)) as f64,
@@ -89,10 +85,8 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Planned>> {
             RunConfig::of_table(table)
                 .with_context(|| format!("{}, the run\n{told}", path.display()))
         };
-        expand(table)
-            .into_iter()
-            .map(parse)
-            .collect::<anyhow::Result<_>>()?
+        let runs = expand(table).into_iter().map(parse);
+        runs.collect::<anyhow::Result<_>>()?
     };
     anyhow::ensure!(!configs.is_empty(), "{}: no runs", path.display());
     distinct(configs)
@@ -127,16 +121,15 @@ fn expand(table: toml::Table) -> Vec<toml::Table> {
             }
             value => vec![value],
         };
-        let with = |combination: &toml::Table| {
-            let combination = combination.clone();
-            let key = key.clone();
-            choices.clone().into_iter().map(move |choice| {
+        let mut more = Vec::with_capacity(combinations.len() * choices.len());
+        for combination in &combinations {
+            for choice in &choices {
                 let mut table = combination.clone();
-                table.insert(key.clone(), choice);
-                table
-            })
-        };
-        combinations = combinations.iter().flat_map(with).collect();
+                table.insert(key.clone(), choice.clone());
+                more.push(table);
+            }
+        }
+        combinations = more;
     }
     combinations
 }

@@ -12,7 +12,7 @@ use mpu_report::Record;
 use mpu_report::store::{Failure, Store};
 use mpu_train::{Control, Event, Observer, State};
 
-use crate::console::{Bar, Downloads, Interrupts, bar};
+use crate::console::{Bar, Downloads, Interrupts};
 use crate::plan::Planned;
 use mpu::models::Threads;
 use mpu::{Prepared, RunConfig, Trained};
@@ -43,7 +43,7 @@ impl Engine<'_> {
     pub(crate) fn run(&self, runs: &[Planned]) -> anyhow::Result<Tally> {
         let total: f64 = runs.iter().map(Planned::cost).sum();
         let progress = Progress {
-            bar: bar(runs.len() as u64, "runs"),
+            bar: Bar::new(runs.len() as u64, "runs"),
             started: Instant::now(),
             done: Mutex::new(0.0),
             total,
@@ -199,15 +199,7 @@ impl Observer for Stop<'_> {
     type Error = std::convert::Infallible;
 
     fn on(&mut self, _: &Event<'_>) -> Result<Control, Self::Error> {
-        Ok(control(self.0))
-    }
-}
-
-fn control(interrupted: &Interrupts) -> Control {
-    if interrupted.asked() {
-        Control::Stop
-    } else {
-        Control::Continue
+        Ok(self.0.control())
     }
 }
 
@@ -247,6 +239,6 @@ impl Observer for Keeper<'_> {
         if let Event::Checkpoint(state) = event {
             self.keep(state, self.kept.elapsed() > KEEP_EVERY)?;
         }
-        Ok(control(self.interrupted))
+        Ok(self.interrupted.control())
     }
 }

@@ -79,42 +79,37 @@ pub fn by_pu(
         labels,
         probabilities: widened.as_deref(),
     };
-    curve(
-        priors.classes(),
-        probabilities,
-        n_steps,
-        |threshold, sure| {
-            let given: Vec<usize> = given
-                .iter()
-                .zip(sure)
-                .map(|(&answer, &sure)| match answer {
-                    _ if !sure => negative,
-                    answer if answer == negative => negative + 1,
-                    answer => answer,
-                })
-                .collect();
-            let judgement = PuJudgement::of(&widened, &given)?;
-            // If a class cannot be judged, neither can the mean.
-            let real = (0..negative).chain([negative + 1]);
-            let rates: Option<Vec<&ClassJudgement>> = real
-                .map(|class| judgement.classes[class].as_ref())
-                .collect();
-            let mean_of = |rate: fn(&ClassJudgement) -> Option<Estimate>| {
-                let rates = rates.iter().flatten();
-                mean(rates.filter_map(|class| rate(class)?.known()))
-            };
-            let pool = labels.iter().zip(sure);
-            let n_answered = pool
-                .filter(|(label, sure)| **label == MpuLabel::Unlabeled && **sure)
-                .count();
-            Ok(ThresholdPoint {
-                threshold,
-                precision: mean_of(|class| class.precision),
-                recall: mean_of(|class| class.recall),
-                answered: Some(n_answered as f64 / judgement.n_pool.max(1) as f64),
+    let classes = priors.classes();
+    curve(classes, probabilities, n_steps, |threshold, sure| {
+        let given: Vec<usize> = given
+            .iter()
+            .zip(sure)
+            .map(|(&answer, &sure)| match answer {
+                _ if !sure => negative,
+                answer if answer == negative => negative + 1,
+                answer => answer,
             })
-        },
-    )
+            .collect();
+        let judgement = PuJudgement::of(&widened, &given)?;
+        // If a class cannot be judged, neither can the mean.
+        let real = (0..negative).chain([negative + 1]);
+        let rates = real.map(|class| judgement.classes[class].as_ref());
+        let rates: Option<Vec<&ClassJudgement>> = rates.collect();
+        let mean_of = |rate: fn(&ClassJudgement) -> Option<Estimate>| {
+            let rates = rates.iter().flatten();
+            mean(rates.filter_map(|class| rate(class)?.known()))
+        };
+        let pool = labels.iter().zip(sure);
+        let n_answered = pool
+            .filter(|(label, sure)| **label == MpuLabel::Unlabeled && **sure)
+            .count();
+        Ok(ThresholdPoint {
+            threshold,
+            precision: mean_of(|class| class.precision),
+            recall: mean_of(|class| class.recall),
+            answered: Some(n_answered as f64 / judgement.n_pool.max(1) as f64),
+        })
+    })
 }
 
 /// One point for each threshold, told which rows reach it.

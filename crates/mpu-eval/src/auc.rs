@@ -94,14 +94,11 @@ mod tests {
     #[test]
     fn all_pairs_agree_and_ends_are_ends() {
         let mut draws = crate::testing::Draws(4);
-        let values: Vec<(usize, f64)> = (0..60)
-            .map(|_| {
-                (
-                    (draws.uniform() * 2.0) as usize,
-                    (draws.uniform() * 8.0).floor(),
-                )
-            })
-            .collect();
+        let mut value = || {
+            let class = (draws.uniform() * 2.0) as usize;
+            (class, (draws.uniform() * 8.0).floor())
+        };
+        let values: Vec<(usize, f64)> = (0..60).map(|_| value()).collect();
         let truths: Vec<usize> = values.iter().map(|v| v.0).collect();
         let scores: Vec<f64> = values.iter().flat_map(|v| [v.1, -v.1]).collect();
         let (mut wins, mut pairs) = (0.0, 0.0);

@@ -85,9 +85,7 @@ impl Decision {
         let rows = probabilities.chunks(classes.get());
         Ok(match self {
             Self::Argmax => rows.map(top_class).collect(),
-            Self::Costs(costs) => rows
-                .map(|p| costs.decide(p))
-                .collect::<std::result::Result<_, _>>()?,
+            Self::Costs(costs) => rows.map(|p| Ok(costs.decide(p)?)).collect::<Result<_>>()?,
             Self::Thresholds(thresholds) => rows.map(|p| thresholds.answer(p)).collect(),
             Self::Guarded { by, thresholds } => {
                 let answers = by.answers(classes, probabilities)?;
@@ -112,11 +110,8 @@ impl Thresholds {
     /// Takes one threshold in `[0, 1]` for each observed class.
     pub fn new(thresholds: Vec<Option<f64>>) -> Result<Self> {
         ClassCount::new(thresholds.len() + 1)?;
-        if let Some(t) = thresholds
-            .iter()
-            .flatten()
-            .find(|t| !(0.0..=1.0).contains(*t))
-        {
+        let mut given = thresholds.iter().flatten();
+        if let Some(t) = given.find(|t| !(0.0..=1.0).contains(*t)) {
             return Err(bad_setting("threshold", t, "between 0 and 1, or absent"));
         }
         Ok(Self(thresholds))

@@ -12,17 +12,11 @@ pub(crate) enum Block {
 }
 
 impl Block {
-    fn what(self) -> &'static str {
+    /// What a number is called, and which are allowed.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Score => "score",
-            Self::Probability => "probability",
-        }
-    }
-
-    fn allowed(self) -> &'static str {
-        match self {
-            Self::Score => "a finite number",
-            Self::Probability => "between 0 and 1",
+            Self::Score => ("score", "a finite number"),
+            Self::Probability => ("probability", "between 0 and 1"),
         }
     }
 
@@ -51,8 +45,9 @@ impl Block {
         for (at, &value) in values.iter().enumerate() {
             let value: f64 = value.into();
             if !self.allows(value) {
-                let name = format!("{} of row {}, column {}", self.what(), at / k, at % k);
-                return Err(bad_setting(name, value, self.allowed()));
+                let (what, allowed) = self.words();
+                let name = format!("{what} of row {}, column {}", at / k, at % k);
+                return Err(bad_setting(name, value, allowed));
             }
         }
         Ok(values.len() / k)

@@ -21,10 +21,8 @@ pub struct Importance {
 pub fn orders(n_rows: usize, repeats: usize, seed: Seed) -> Vec<Vec<usize>> {
     let order = |repeat: usize| {
         let mut rows: Vec<usize> = (0..n_rows).collect();
-        shuffle(
-            &mut rows,
-            &mut seed.stream_at(Stream::Explain, repeat as u64),
-        );
+        let mut stream = seed.stream_at(Stream::Explain, repeat as u64);
+        shuffle(&mut rows, &mut stream);
         rows
     };
     (0..repeats).map(order).collect()
@@ -226,14 +224,9 @@ mod tests {
     fn a_quick_look_keeps_what_differs() {
         let (rows, labels) = rows(300);
         let columns = [3..4, 2..3, 0..1, 1..2];
-        assert_eq!(
-            most_different(&rows, WIDTH, &columns, &labels, 2),
-            vec![2, 3]
-        );
-        assert_eq!(
-            most_different(&rows, WIDTH, &columns, &labels, 4),
-            vec![0, 1, 2, 3]
-        );
+        let kept = |most| most_different(&rows, WIDTH, &columns, &labels, most);
+        assert_eq!(kept(2), [2, 3]);
+        assert_eq!(kept(4), [0, 1, 2, 3]);
     }
 
     #[test]

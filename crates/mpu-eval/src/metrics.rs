@@ -4,6 +4,7 @@ use mpu_data::{ClassCount, CostMatrix};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::held_out::check_truths;
 
 /// How often each true class was given each answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +28,8 @@ pub struct Rates {
 impl Confusion {
     /// Counts pairs of true and predicted classes.
     pub fn new(classes: ClassCount, truths: &[usize], predictions: &[usize]) -> Result<Self> {
-        if truths.len() != predictions.len() {
-            let (truths, predictions) = (truths.len(), predictions.len());
-            return Err(Error::LengthMismatch {
-                truths,
-                predictions,
-            });
-        }
-        classes.check(truths.iter().chain(predictions))?;
+        check_truths(classes, truths, predictions.len())?;
+        classes.check(predictions)?;
         let k = classes.get();
         let mut counts = vec![0; k * k];
         for (y, j) in truths.iter().zip(predictions) {
@@ -64,12 +59,8 @@ impl Confusion {
 
     /// How often truth `truth` was answered by `answer`; 0 beyond the classes.
     pub fn count(&self, truth: usize, answer: usize) -> u64 {
-        let k = self.classes.get();
-        if truth < k && answer < k {
-            self.counts[truth * k + answer]
-        } else {
-            0
-        }
+        let row = self.counts.chunks(self.classes.get()).nth(truth);
+        row.and_then(|row| row.get(answer)).copied().unwrap_or(0)
     }
 
     /// The number of rows.
@@ -86,10 +77,8 @@ impl Confusion {
     /// The share of rows answered by the negative class; 0 if there is no row.
     pub fn predicted_negative(&self) -> f64 {
         let negative = self.classes.negative();
-        let answers = (0..self.classes.get())
-            .map(|y| self.count(y, negative))
-            .sum();
-        share(answers, self.n_rows())
+        let answers = (0..self.classes.get()).map(|y| self.count(y, negative));
+        share(answers.sum(), self.n_rows())
     }
 
     /// The mean cost of an answer.
@@ -147,14 +136,11 @@ fn share(part: u64, whole: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn three() -> ClassCount {
-        ClassCount::new(3).unwrap()
-    }
+    const THREE: ClassCount = ClassCount::THREE;
 
     #[test]
     fn the_mean_cost_by_hand() {
-        let three = three();
-        let judged = Confusion::new(three, &[0, 0, 1, 2], &[0, 2, 0, 1]).unwrap();
+        let judged = Confusion::new(THREE, &[0, 0, 1, 2], &[0, 2, 0, 1]).unwrap();
         let rows = [
             vec![0.0, 2.0, 10.0],
             vec![3.0, 0.0, 1.0],
@@ -167,7 +153,7 @@ mod tests {
 
     #[test]
     fn rates_by_hand() {
-        let confusion = Confusion::new(three(), &[0, 0, 0, 1, 1, 2], &[0, 0, 1, 1, 2, 2]).unwrap();
+        let confusion = Confusion::new(THREE, &[0, 0, 0, 1, 1, 2], &[0, 0, 1, 1, 2, 2]).unwrap();
         assert_eq!(confusion.n_rows(), 6);
         assert!((confusion.accuracy() - 4.0 / 6.0).abs() < 1e-15);
         assert!((confusion.predicted_negative() - 2.0 / 6.0).abs() < 1e-15);
@@ -183,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_class_that_never_occurs_counts_zero() {
-        let confusion = Confusion::new(three(), &[0, 1], &[0, 1]).unwrap();
+        let confusion = Confusion::new(THREE, &[0, 1], &[0, 1]).unwrap();
         assert_eq!(
             confusion.rates(2),
             Rates {
@@ -193,20 +179,20 @@ mod tests {
             }
         );
         assert!((confusion.macro_rates().f1 - 2.0 / 3.0).abs() < 1e-15);
-        assert_eq!(Confusion::new(three(), &[], &[]).unwrap().accuracy(), 0.0);
+        assert_eq!(Confusion::new(THREE, &[], &[]).unwrap().accuracy(), 0.0);
     }
 
     #[test]
     fn bad_input_is_refused() {
         assert!(matches!(
-            Confusion::new(three(), &[0], &[0, 1]),
+            Confusion::new(THREE, &[0], &[0, 1]),
             Err(Error::LengthMismatch {
                 truths: 1,
                 predictions: 2
             })
         ));
         assert!(matches!(
-            Confusion::new(three(), &[0], &[3]),
+            Confusion::new(THREE, &[0], &[3]),
             Err(Error::Data(mpu_data::Error::ClassBeyond {
                 found: 3,
                 n_classes: 3

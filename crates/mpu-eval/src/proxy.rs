@@ -17,11 +17,8 @@ use mpu_data::{MpuLabel, Priors};
 pub fn pu_accuracy(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Option<f64> {
     let negative = priors.classes().negative();
     let n_observed = priors.observed().len();
-    let (mut rows, mut right, mut lost) = (
-        vec![0u64; n_observed],
-        vec![0u64; n_observed],
-        vec![0u64; n_observed],
-    );
+    let mut rows = vec![0u64; n_observed];
+    let (mut right, mut lost) = (rows.clone(), rows.clone());
     let (mut pool, mut rejected) = (0u64, 0u64);
     for (label, &answer) in labels.iter().zip(answers) {
         match *label {

@@ -105,11 +105,8 @@ pub struct Shift {
 impl Shift {
     /// Starts at the priors under which the probabilities were fitted.
     pub fn new(from: Priors) -> Self {
-        let ratios: Vec<f64> = from
-            .as_slice()
-            .iter()
-            .map(|&pi| if pi > 0.0 { 1.0 } else { 0.0 })
-            .collect();
+        let ratio = |&pi: &f64| if pi > 0.0 { 1.0 } else { 0.0 };
+        let ratios: Vec<f64> = from.as_slice().iter().map(ratio).collect();
         Self {
             found: ShiftEstimate {
                 priors: from.clone(),
@@ -163,12 +160,9 @@ impl Shift {
         }
         let total: f64 = self.sums.iter().sum();
         let next = Priors::new(self.sums.iter().map(|sum| sum / total).collect())?;
-        let old = self.found.priors.as_slice();
-        let change = old
-            .iter()
-            .zip(next.as_slice())
-            .map(|(old, new)| (old - new).abs())
-            .fold(0.0, f64::max);
+        let pairs = self.found.priors.as_slice().iter().zip(next.as_slice());
+        let changes = pairs.map(|(old, new)| (old - new).abs());
+        let change = changes.fold(0.0, f64::max);
         self.ratios = ratios(&self.from, &next)?;
         self.found.priors = next;
         self.found.change = change;
@@ -278,18 +272,13 @@ fn ratios(from: &Priors, to: &Priors) -> Result<Vec<f64>> {
             format!("the fitted ones have {}", from.classes().get()),
         ));
     }
-    let pairs = from.as_slice().iter().zip(to.as_slice()).enumerate();
-    pairs
-        .map(|(class, (&from, &to))| {
-            if from > 0.0 {
-                Ok(to / from)
-            } else if to > 0.0 {
-                Err(Error::NewClass { class, value: to })
-            } else {
-                Ok(0.0)
-            }
-        })
-        .collect()
+    let ratio = |(class, (&from, &to)): (usize, (&f64, &f64))| match (from > 0.0, to > 0.0) {
+        (true, _) => Ok(to / from),
+        (false, true) => Err(Error::NewClass { class, value: to }),
+        (false, false) => Ok(0.0),
+    };
+    let pairs = from.as_slice().iter().zip(to.as_slice());
+    pairs.enumerate().map(ratio).collect()
 }
 
 /// Multiplies a row by ratios and makes it sum to one, if it can; the sum before that.
@@ -336,10 +325,7 @@ mod tests {
         let (mut kept, mut found, mut plain, mut guarded, mut always) = (0, 0, 0.0, 0.0, 0.0);
         let runs = 40;
         for _ in 0..runs {
-            let plane = Plane {
-                priors: Priors::new(vec![0.2, 0.15, 0.65]).unwrap(),
-                radius: 1.6,
-            };
+            let plane = Plane::new(&[0.2, 0.15, 0.65], 1.6);
             let told = Told::new(plane, (30, 300), 0.05, 1.7, &mut draws);
             let (_, known, _) = told.answers(&told.scores);
             let population = &told.population;
@@ -357,8 +343,7 @@ mod tests {
             guarded += under(&moved.priors);
             always += under(&em);
             // Three quarters of the rows are of the first class.
-            let other = Priors::new(vec![0.75, 0.05, 0.2]).unwrap();
-            let shifted = told.rows(&other, 280, &mut draws);
+            let shifted = told.rows(&priors(&[0.75, 0.05, 0.2]), 280, &mut draws);
             let (_, p, _) = told.answers(&shifted);
             let em = estimate_priors(population, &p).unwrap().priors;
             let moved = Moved::new(population, &em, &p, &known).unwrap();

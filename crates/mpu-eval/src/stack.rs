@@ -2,6 +2,7 @@
 
 use mpu_data::{MpuLabel, Priors, mismatch};
 
+use crate::calibrate::log_sum_exp;
 use crate::error::Result;
 use crate::newton::{Smooth, minimise};
 
@@ -132,20 +133,14 @@ fn odds(
     answers.iter().flat_map(move |answers| {
         let row = &answers[row * k..][..k];
         let pool = f64::from(row[k - 1]).ln();
-        classes
-            .iter()
-            .map(move |&class| f64::from(row[class]).ln() - pool)
+        let odds = move |&class: &usize| f64::from(row[class]).ln() - pool;
+        classes.iter().map(odds)
     })
 }
 
 fn dot(weights: &[f64], odds: &[f64], class: usize, width: usize) -> f64 {
     let each = weights.iter().enumerate();
     each.map(|(m, a)| a * odds[m * width + class]).sum()
-}
-
-fn log_sum_exp(z: &[f64]) -> f64 {
-    let top = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    top + z.iter().map(|z| (z - top).exp()).sum::<f64>().ln()
 }
 
 /// The mean of `-log P(s|x)` without its constants, with the ridge, as a function of `(log a, b)`.
@@ -297,10 +292,7 @@ mod tests {
     use crate::testing::{Draws, Plane};
 
     fn plane() -> Plane {
-        Plane {
-            priors: Priors::new(vec![0.3, 0.2, 0.5]).unwrap(),
-            radius: 1.8,
-        }
+        Plane::new(&[0.3, 0.2, 0.5], 1.8)
     }
 
     /// Answers `P(s|x)` of a detector that sees the log odds of the classes scaled, moved and blurred.
@@ -350,12 +342,9 @@ mod tests {
         let mut off = 0.0;
         for (x, found) in points.iter().zip(found.chunks(3)) {
             assert!((found.iter().sum::<f32>() - 1.0).abs() < 1e-5);
-            let exact = plane.posterior(*x);
-            off += exact
-                .iter()
-                .zip(found)
-                .map(|(a, b)| (a - f64::from(*b)).abs())
-                .sum::<f64>();
+            for (exact, found) in plane.posterior(*x).iter().zip(found) {
+                off += (exact - f64::from(*found)).abs();
+            }
         }
         assert!(off / 3.0 / (points.len() as f64) < 0.02, "{off}");
     }

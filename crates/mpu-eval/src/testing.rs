@@ -38,6 +38,11 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
+    pub(crate) fn new(priors: &[f64], radius: f64) -> Self {
+        let priors = Priors::new(priors.to_vec()).unwrap();
+        Self { priors, radius }
+    }
+
     fn centre(&self, class: usize) -> [f64; 2] {
         let angle = std::f64::consts::TAU * class as f64 / self.priors.classes().get() as f64;
         [self.radius * angle.cos(), self.radius * angle.sin()]
@@ -50,15 +55,11 @@ impl Plane {
 
     /// The logarithms of `π_y p(x | y)` but for a constant.
     pub(crate) fn log_joint(&self, x: [f64; 2]) -> Vec<f64> {
-        self.priors
-            .as_slice()
-            .iter()
-            .enumerate()
-            .map(|(class, pi)| {
-                let c = self.centre(class);
-                pi.ln() - 0.5 * ((x[0] - c[0]).powi(2) + (x[1] - c[1]).powi(2))
-            })
-            .collect()
+        let log = |(class, pi): (usize, &f64)| {
+            let c = self.centre(class);
+            pi.ln() - 0.5 * ((x[0] - c[0]).powi(2) + (x[1] - c[1]).powi(2))
+        };
+        self.priors.as_slice().iter().enumerate().map(log).collect()
     }
 
     /// The true probabilities at `x`.

@@ -253,22 +253,13 @@ mod tests {
     }
 
     fn told(radius: f64, rows: (usize, usize), off: f64, draws: &mut Draws) -> Told {
-        let plane = Plane {
-            priors: Priors::new(vec![0.2, 0.15, 0.65]).unwrap(),
-            radius,
-        };
+        let plane = Plane::new(&[0.2, 0.15, 0.65], radius);
         Told::new(plane, rows, off, 1.5, draws)
     }
 
     fn thresholds(told: &Told, target: f64) -> (Decision, Vec<PrecisionThreshold>) {
         let (p, moved, answers) = told.answers(&told.scores);
-        let population = Target::Population(told.population.clone());
-        let evidence = Evidence {
-            priors: &told.priors,
-            target: &population,
-            labels: &told.labels,
-            probabilities: Some(&p),
-        };
+        let evidence = told.evidence(&p);
         let found = precision_thresholds(&evidence, &answers, &moved, &[target; 2]).unwrap();
         let limits = found.iter().map(|class| class.threshold).collect();
         let decision = Decision::Guarded {
@@ -287,24 +278,16 @@ mod tests {
             let told = told(1.8, (40, 400), 0.05, &mut draws);
             let (decision, found) = thresholds(&told, 0.6);
             let (p, moved, plain) = told.answers(&told.scores);
-            let answers = decision
-                .answers(told.plane.priors.classes(), &moved)
-                .unwrap();
+            let three = told.plane.priors.classes();
+            let answers = decision.answers(three, &moved).unwrap();
             let strict = plain.iter().zip(&answers).all(|(a, b)| a == b || *b == 2);
             assert!(strict, "never more than without thresholds");
-            let population = Target::Population(told.population.clone());
-            let evidence = Evidence {
-                priors: &told.priors,
-                target: &population,
-                labels: &told.labels,
-                probabilities: Some(&p),
-            };
-            let judged = PuJudgement::of(&evidence, &answers).unwrap();
-            for (class, found) in found
+            let judged = PuJudgement::of(&told.evidence(&p), &answers).unwrap();
+            let reached = found
                 .iter()
                 .enumerate()
-                .filter(|(_, f)| f.threshold.is_some())
-            {
+                .filter(|(_, f)| f.threshold.is_some());
+            for (class, found) in reached {
                 let class = judged.classes[class].as_ref().unwrap();
                 let precision = class.precision.unwrap();
                 assert!(

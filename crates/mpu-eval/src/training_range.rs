@@ -141,18 +141,14 @@ impl TrainingRange {
                 beyond / width
             };
             let n_features = worst.map_or(1, |worst| worst.n_features + 1);
-            worst = match worst {
-                Some(worst) if worst.excess >= excess => Some(Outside {
-                    n_features,
-                    ..worst
-                }),
-                _ => Some(Outside {
-                    feature,
-                    value,
-                    excess,
-                    n_features,
-                }),
+            let this = Outside {
+                feature,
+                value,
+                excess,
+                n_features,
             };
+            let most = worst.filter(|worst| worst.excess >= excess).unwrap_or(this);
+            worst = Some(Outside { n_features, ..most });
         }
         Ok(worst)
     }

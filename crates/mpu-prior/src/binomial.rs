@@ -40,18 +40,12 @@ pub fn lower_limit(x: u64, n: u64, delta: f64) -> Result<f64> {
 
 fn check(x: u64, n: u64, delta: f64) -> Result<()> {
     if !(delta > 0.0 && delta < 1.0) {
-        return Err(bad_setting(
-            "delta",
-            delta,
-            "a probability between 0 and 1, both excluded",
-        ));
+        let allowed = "a probability between 0 and 1, both excluded";
+        return Err(bad_setting("delta", delta, allowed));
     }
     if n == 0 || x > n {
-        return Err(bad_setting(
-            "the count of a proportion",
-            x,
-            "at most the number of rows, which is at least 1",
-        ));
+        let allowed = "at most the number of rows, which is at least 1";
+        return Err(bad_setting("the count of a proportion", x, allowed));
     }
     Ok(())
 }

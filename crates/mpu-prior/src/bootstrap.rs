@@ -132,10 +132,8 @@ impl Replicates {
     /// ```
     #[doc(alias = "eq:percentile-interval")]
     pub fn percentile(&self, class: usize, delta: f64) -> Interval {
-        percentile(
-            self.priors.iter().map(|priors| priors[class]).collect(),
-            delta,
-        )
+        let of_class = self.priors.iter().map(|priors| priors[class]);
+        percentile(of_class.collect(), delta)
     }
 
     /// The percentile interval of the negative class: of what is left by the others.
@@ -159,7 +157,8 @@ impl Replicates {
     }
 }
 
-fn percentile(mut values: Vec<f64>, delta: f64) -> Interval {
+/// The percentile interval of some values.
+pub(crate) fn percentile(mut values: Vec<f64>, delta: f64) -> Interval {
     values.sort_by(f64::total_cmp);
     Interval {
         low: quantile(&values, 0.5 * delta),
@@ -277,10 +276,8 @@ mod tests {
         let resampler = Resampler::new(&margins, Resample::Rows);
         let mut seen = 0_u64;
         for index in 0..200 {
-            resampler.draw(
-                &mut counts,
-                &mut Seed(1).stream_at(Stream::Bootstrap, index),
-            );
+            let mut stream = Seed(1).stream_at(Stream::Bootstrap, index);
+            resampler.draw(&mut counts, &mut stream);
             for (at, group) in margins.all_groups().enumerate() {
                 let folds = &margins.rows(group).folds;
                 for fold in 0..margins.n_folds() as u32 {
@@ -292,10 +289,8 @@ mod tests {
             }
             seen += u64::from(counts.at(0)[0]);
         }
-        assert!(
-            (150..250).contains(&seen),
-            "row 0 was drawn {seen} times in 200"
-        );
+        let often = (150..250).contains(&seen);
+        assert!(often, "row 0 was drawn {seen} times in 200");
     }
 
     #[test]
@@ -308,10 +303,8 @@ mod tests {
         let resampler = Resampler::new(&margins, Resample::FoldsAndRows);
         let mut counts = Counts::once(&margins);
         for index in 0..50 {
-            resampler.draw(
-                &mut counts,
-                &mut Seed(1).stream_at(Stream::Bootstrap, index),
-            );
+            let mut stream = Seed(1).stream_at(Stream::Bootstrap, index);
+            resampler.draw(&mut counts, &mut stream);
             assert!(counts.check(&margins).is_ok());
             assert!(counts.total(margins.index(Group::Pool)) >= 1);
         }
@@ -341,29 +334,18 @@ mod tests {
             }
         }
         let margins = separable(&[0.3], 10, 20, Seed(3));
-        let run = |options: BootstrapOptions| {
-            bootstrap(&Failing, &margins, &options, Seed(1))
-                .unwrap_err()
-                .to_string()
-        };
-        let options = BootstrapOptions {
-            replicates: 4,
-            ..BootstrapOptions::default()
-        };
-        assert!(run(options).contains("4 of 4"), "{}", run(options));
-        assert!(
-            run(BootstrapOptions {
-                replicates: 1,
-                ..options
-            })
-            .contains("replicates is 1")
-        );
-        assert!(
-            run(BootstrapOptions {
-                delta: 0.0,
-                ..options
-            })
-            .contains("delta is 0")
-        );
+        for (replicates, delta, part) in [
+            (4, 0.05, "4 of 4"),
+            (1, 0.05, "replicates is 1"),
+            (4, 0.0, "delta is 0"),
+        ] {
+            let options = BootstrapOptions {
+                replicates,
+                delta,
+                ..BootstrapOptions::default()
+            };
+            let error = bootstrap(&Failing, &margins, &options, Seed(1)).unwrap_err();
+            assert!(error.to_string().contains(part), "{error}");
+        }
     }
 }

@@ -104,9 +104,9 @@ mod tests {
     use mpu_data::Seed;
 
     use super::*;
+    use crate::estimate;
     use crate::labeling_rate::{LabelingRate, Rates};
-    use crate::testing::separable;
-    use crate::{BootstrapOptions, EstimateOptions, estimate};
+    use crate::testing::{options, separable};
 
     #[test]
     fn ten_rows_count_as_much_as_the_guess() {
@@ -153,13 +153,7 @@ mod tests {
 
     #[test]
     fn few_rows_are_told_by_the_width_and_no_share_is_lost() {
-        let options = EstimateOptions {
-            bootstrap: BootstrapOptions {
-                replicates: 100,
-                ..BootstrapOptions::default()
-            },
-            ..EstimateOptions::default()
-        };
+        let options = options(100);
         let estimator = LabelingRate { rates: Rates::Own };
         let width = |rows: usize| {
             let margins = separable(&[0.3, 0.2], rows, 1500, Seed(1));

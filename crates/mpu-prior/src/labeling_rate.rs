@@ -200,11 +200,8 @@ impl Class {
         let mut n_labeled = 0.0;
         let p = |row: u32| self.probabilities[row as usize];
         for alike in self.order.chunk_by(|&a, &b| p(b) - p(a) < ALIKE) {
-            let mut block = (
-                0.0,
-                0.0,
-                blocks.last().map_or(0, |last| last.2) + alike.len(),
-            );
+            let before = blocks.last().map_or(0, |last| last.2);
+            let mut block = (0.0, 0.0, before + alike.len());
             for &row in alike {
                 let count = self.count(row, labeled, pool);
                 block.0 += count;
@@ -289,14 +286,11 @@ impl PreparedRates {
             .unzip();
         if rates == Rates::Shared && priors.len() > 1 {
             let n_pool = counts.total(priors.len()) as f64;
-            let n_labeled: Vec<f64> = (0..priors.len())
-                .map(|class| counts.total(class) as f64)
-                .collect();
-            let rates: Vec<f64> = priors
-                .iter()
-                .zip(&n_labeled)
-                .map(|(prior, n)| n / (n + n_pool * prior.max(1e-3)))
-                .collect();
+            let n_labeled = (0..priors.len()).map(|class| counts.total(class) as f64);
+            let n_labeled: Vec<f64> = n_labeled.collect();
+            let rates = priors.iter().zip(&n_labeled);
+            let rates = rates.map(|(prior, n)| n / (n + n_pool * prior.max(1e-3)));
+            let rates: Vec<f64> = rates.collect();
             let shared = shared_rates(&rates, &explained);
             for ((prior, rate), n) in priors.iter_mut().zip(shared).zip(&n_labeled) {
                 *prior = (n / n_pool * (1.0 - rate) / rate).min(1.0);

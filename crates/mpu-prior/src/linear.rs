@@ -53,10 +53,8 @@ pub(crate) fn solve(matrix: &Matrix, target: &[f64]) -> Option<Vec<f64>> {
     let n = target.len();
     let mut m = matrix.clone();
     let mut y = target.to_vec();
-    let size = m
-        .iter()
-        .flatten()
-        .fold(0.0_f64, |most, v| most.max(v.abs()));
+    let entries = m.iter().flatten();
+    let size = entries.fold(0.0_f64, |most, v| most.max(v.abs()));
     for column in 0..n {
         let pivot =
             (column..n).max_by(|&a, &b| m[a][column].abs().total_cmp(&m[b][column].abs()))?;
@@ -78,6 +76,20 @@ pub(crate) fn solve(matrix: &Matrix, target: &[f64]) -> Option<Vec<f64>> {
         y[row] = (y[row] - known) / m[row][row];
     }
     Some(y)
+}
+
+/// The point ahead of an accelerated gradient step from `at` to `next`, and the pace that follows: both start anew where
+/// the step turns back.
+pub(crate) fn accelerated(at: &[f64], ahead: &[f64], next: &[f64], pace: f64) -> (Vec<f64>, f64) {
+    let n = at.len();
+    let turned = (0..n).map(|i| (ahead[i] - next[i]) * (next[i] - at[i]));
+    if turned.sum::<f64>() > 0.0 {
+        return (next.to_vec(), 1.0);
+    }
+    let faster = f64::midpoint(1.0, (1.0 + 4.0 * pace * pace).sqrt());
+    let momentum = (pace - 1.0) / faster;
+    let ahead = (0..n).map(|i| next[i] + momentum * (next[i] - at[i]));
+    (ahead.collect(), faster)
 }
 
 #[cfg(test)]

@@ -98,11 +98,8 @@ impl Margins {
 
     /// Margin `class` of every row of a group.
     pub fn margin(&self, group: Group, class: usize) -> impl Iterator<Item = f64> {
-        let width = self.n_observed();
-        self.rows(group)
-            .values
-            .chunks_exact(width)
-            .map(move |row| row[class])
+        let rows = self.rows(group).values.chunks_exact(self.n_observed());
+        rows.map(move |row| row[class])
     }
 
     /// Every group: the observed classes, then the pool.
@@ -253,10 +250,8 @@ mod tests {
             text.contains("1 margins and 1 fold numbers: every row needs 2 margins"),
             "{text}"
         );
-        let text = message(
-            vec![class.clone(), class.clone()],
-            rows(&[0.0, f64::NAN], &[0]),
-        );
+        let odd = rows(&[0.0, f64::NAN], &[0]);
+        let text = message(vec![class.clone(), class.clone()], odd);
         assert!(text.contains("the pool, row 0: margin 1 is NaN"), "{text}");
         let text = message(vec![class.clone(), class.clone()], rows(&[], &[]));
         assert!(text.contains("the pool has no rows"), "{text}");

@@ -114,15 +114,12 @@ impl PreparedMatching {
     }
 
     fn set(&self, counts: &Counts, n_observed: usize) -> Result<FeasibleSet> {
-        FeasibleSet::new(match &self.np {
-            None => vec![0.0; n_observed],
-            // More than the whole pool is no lower bound for anything.
-            Some(np) => np
-                .lower(counts)
-                .iter()
-                .map(|bound| bound.min(1.0))
-                .collect(),
-        })
+        let Some(np) = &self.np else {
+            return FeasibleSet::new(vec![0.0; n_observed]);
+        };
+        // More than the whole pool is no lower bound for anything.
+        let bounds = np.lower(counts).into_iter().map(|bound| bound.min(1.0));
+        FeasibleSet::new(bounds.collect())
     }
 
     /// The regions and the solution on them.
@@ -133,7 +130,7 @@ impl PreparedMatching {
         lambda: f64,
     ) -> Result<(Vec<usize>, Solution)> {
         let starts = shares.plateau(&self.options.region);
-        let system = shares.system(&starts, self.options.summary, &self.binned)?;
+        let system = shares.system(&starts, self.options.summary)?;
         let solution = solver::solve(&system, set, lambda, &self.options.solver)?;
         Ok((starts, solution))
     }
@@ -143,11 +140,8 @@ impl PreparedMatching {
         let mut best: Option<(f64, f64)> = None;
         let n_folds = margins.n_folds();
         if n_folds < 2 {
-            return Err(bad_setting(
-                "the number of folds for cross-validation",
-                n_folds,
-                "at least 2",
-            ));
+            let name = "the number of folds for cross-validation";
+            return Err(bad_setting(name, n_folds, "at least 2"));
         }
         for &lambda in grid {
             let mut error = 0.0;
@@ -159,7 +153,7 @@ impl PreparedMatching {
                 let set = self.set(&train, margins.n_observed())?;
                 let (starts, solution) = self.run(&self.binned.shares(&train), &set, lambda)?;
                 let shares = self.binned.shares(&held_out);
-                let system = shares.system(&starts, self.options.summary, &self.binned)?;
+                let system = shares.system(&starts, self.options.summary)?;
                 error += system.squared_residual(&solution.priors);
             }
             if best.is_none_or(|(least, _)| error < least) {
@@ -184,7 +178,7 @@ impl Prepared for PreparedMatching {
 
     fn matching(&self, counts: &Counts) -> Result<Option<MatchingReport>> {
         let (shares, starts, solution) = self.solve(counts)?;
-        let system = shares.system(&starts, self.options.summary, &self.binned)?;
+        let system = shares.system(&starts, self.options.summary)?;
         let conditioning = system.conditioning();
         Ok(Some(MatchingReport {
             value: solution.value,
@@ -195,7 +189,7 @@ impl Prepared for PreparedMatching {
             condition: Some(conditioning.number).filter(|number| number.is_finite()),
             collinear: conditioning.collinear,
             lambda: self.lambda,
-            regions: shares.regions(&starts, &self.binned),
+            regions: shares.regions(&starts),
         }))
     }
 }
@@ -216,12 +210,8 @@ mod tests {
         assert!(report.kkt < 1e-12 && report.residual < 1e-6, "{report:?}");
         assert!(report.condition.unwrap() < 2.0 && report.collinear.is_empty());
         assert_eq!(report.regions.len(), 2);
-        assert!(
-            report
-                .regions
-                .iter()
-                .all(|region| region.labeled_share > 0.5)
-        );
+        let mut regions = report.regions.iter();
+        assert!(regions.all(|region| region.labeled_share > 0.5));
     }
 
     #[test]
@@ -247,9 +237,8 @@ mod tests {
             lower: Lower::Printed,
             ..Matching::default()
         };
-        let lower = NpStep::new(&margins, &printed.np)
-            .unwrap()
-            .lower(&Counts::once(&margins));
+        let np = NpStep::new(&margins, &printed.np).unwrap();
+        let lower = np.lower(&Counts::once(&margins));
         let found = printed.estimate(&margins).unwrap();
         assert!(
             found
@@ -271,12 +260,8 @@ mod tests {
             PreparedMatching::new(&options, &margins).map(|prepared| prepared.lambda)
         };
         assert_eq!(chosen(grid), Ok(0.0), "10 and 1 shrink every prior to 0");
-        assert!(
-            chosen(vec![])
-                .unwrap_err()
-                .to_string()
-                .contains("number of lambdas")
-        );
+        let text = chosen(vec![]).unwrap_err().to_string();
+        assert!(text.contains("number of lambdas"));
     }
 
     #[test]

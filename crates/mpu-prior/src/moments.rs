@@ -44,11 +44,8 @@ mpu_data::defaults! {
 impl RegionOptions {
     pub(crate) fn check(&self) -> Result<()> {
         if !(1..=254).contains(&self.n_thresholds) {
-            return Err(bad_setting(
-                "n-thresholds",
-                self.n_thresholds,
-                "from 1 to 254",
-            ));
+            let allowed = "from 1 to 254";
+            return Err(bad_setting("n-thresholds", self.n_thresholds, allowed));
         }
         check_not_negative("deviations", self.deviations)?;
         if !(0.0..=1.0).contains(&self.least_share) {
@@ -126,7 +123,6 @@ impl Binned {
         };
         Shares {
             n_observed: n,
-            n_thresholds: self.thresholds[0].len(),
             binned: self,
             counts,
             pool,
@@ -145,7 +141,6 @@ impl Binned {
 #[derive(Debug, Clone)]
 pub(crate) struct Shares<'a> {
     n_observed: usize,
-    n_thresholds: usize,
     binned: &'a Binned,
     counts: &'a Counts,
     /// Rows of the pool by class of the margin and number of thresholds reached. 256 slots: a code is a byte and needs
@@ -177,16 +172,13 @@ impl Shares<'_> {
 
     /// The share of a group at or above each threshold of a class.
     fn above(&self, group: usize, class: usize) -> Vec<f64> {
-        let mut sum = 0;
-        let mut tails: Vec<f64> = self.counted(group, class)[1..=self.n_thresholds]
-            .iter()
-            .rev()
-            .map(|&count| {
-                sum += count;
-                f64::from(sum) / self.totals[group]
-            })
-            .collect();
-        tails.reverse();
+        let n_thresholds = self.binned.thresholds[class].len();
+        let counted = self.counted(group, class);
+        let (mut sum, mut tails) = (0, vec![0.0; n_thresholds]);
+        for (tail, &count) in tails.iter_mut().zip(&counted[1..=n_thresholds]).rev() {
+            sum += count;
+            *tail = f64::from(sum) / self.totals[group];
+        }
         tails
     }
 
@@ -236,16 +228,11 @@ impl Shares<'_> {
     }
 
     /// The matching problem of the regions: a row for each class's region and summary.
-    pub(crate) fn system(
-        &self,
-        starts: &[usize],
-        summary: Summary,
-        binned: &Binned,
-    ) -> Result<System> {
+    pub(crate) fn system(&self, starts: &[usize], summary: Summary) -> Result<System> {
         let n = self.n_observed;
         let (mut matrix, mut target) = (Vec::new(), Vec::new());
         for (class, &start) in starts.iter().enumerate() {
-            let weights = weights(summary, &binned.thresholds[class][start..]);
+            let weights = weights(summary, &self.binned.thresholds[class][start..]);
             // With many classes hardly any group reaches the region of another.
             let reaching = |group: usize| {
                 let bins = || self.bins(group, class).split_off(start);
@@ -267,10 +254,10 @@ impl Shares<'_> {
     }
 
     /// The regions that start at these thresholds.
-    pub(crate) fn regions(&self, starts: &[usize], binned: &Binned) -> Vec<Region> {
+    pub(crate) fn regions(&self, starts: &[usize]) -> Vec<Region> {
         let region = |(class, &t): (usize, &usize)| Region {
             class,
-            threshold: binned.thresholds[class][t],
+            threshold: self.binned.thresholds[class][t],
             labeled_share: self.above(class, class)[t],
             pool_share: self.above(self.n_observed, class)[t],
         };
@@ -343,7 +330,7 @@ mod tests {
         let shares = binned.shares(&counts);
         assert_eq!(shares.above(0, 0), [1.0, 0.8, 0.6, 0.4, 0.2]);
         assert_eq!(shares.above(1, 0), [0.5, 0.4, 0.3, 0.2, 0.1]);
-        let system = shares.system(&[1], Summary::Bins(2), &binned).unwrap();
+        let system = shares.system(&[1], Summary::Bins(2)).unwrap();
         let rows: Vec<(f64, f64)> = system.rows().map(|(row, b)| (row[0], b)).collect();
         for ((a, b), (want_a, want_b)) in rows.iter().zip([(0.4, 0.2), (0.4, 0.2)]) {
             assert!(
@@ -351,7 +338,7 @@ mod tests {
                 "{rows:?}"
             );
         }
-        let region = shares.regions(&[1], &binned)[0];
+        let region = shares.regions(&[1])[0];
         assert_eq!(
             (region.threshold, region.labeled_share, region.pool_share),
             (3.0, 0.8, 0.4)
@@ -370,14 +357,12 @@ mod tests {
         let binned = Binned::new(&margins, 5);
         let counts = Counts::once(&margins);
         let shares = binned.shares(&counts);
-        let system = shares.system(&[0], Summary::Sigmoids(2), &binned).unwrap();
+        let system = shares.system(&[0], Summary::Sigmoids(2)).unwrap();
         // Knots 1 and 5, scale 4, bins at 2, 4, 6, 8, 9, a fifth of the class in each.
         let sigmoid = |z: f64| 1.0 / (1.0 + (-z).exp());
         for ((row, b), knot) in system.rows().zip([1.0, 5.0]) {
-            let sum: f64 = [2.0, 4.0, 6.0, 8.0, 9.0]
-                .map(|z| sigmoid((z - knot) / 4.0))
-                .iter()
-                .sum();
+            let bins = [2.0, 4.0, 6.0, 8.0, 9.0];
+            let sum: f64 = bins.map(|z| sigmoid((z - knot) / 4.0)).iter().sum();
             assert!((row[0] - 0.2 * sum).abs() < 1e-12 && (b - 0.1 * sum).abs() < 1e-12);
         }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::binomial;
 use crate::error::{Result, check_open_share};
 use crate::margins::{Counts, Margins};
-use crate::tail::{Above, Tails};
+use crate::tail::Tails;
 
 /// Which labelled rows stand for a class when its detector's threshold is set.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -52,11 +52,10 @@ impl NpOptions {
             return Err(bad_setting("n-thresholds", 0.0, "at least 1"));
         }
         match self.proxy {
-            Proxy::Top(share) if !(share > 0.0 && share <= 1.0) => Err(bad_setting(
-                "the share of the proxy",
-                share,
-                "above 0 and at most 1",
-            )),
+            Proxy::Top(share) if !(share > 0.0 && share <= 1.0) => {
+                let allowed = "above 0 and at most 1";
+                Err(bad_setting("the share of the proxy", share, allowed))
+            }
             _ => Ok(()),
         }
     }
@@ -93,16 +92,12 @@ impl NpStep {
 
     /// The printed quantity of each class.
     pub(crate) fn lower(&self, counts: &Counts) -> Vec<f64> {
-        let levels = &self.options.alphas;
-        self.tails
-            .iter()
-            .map(|tails| {
-                let at = levels
-                    .iter()
-                    .map(|&alpha| self.at_level(tails, counts, alpha));
-                at.fold(0.0, f64::max)
-            })
-            .collect()
+        let largest = |tails: &Tails| {
+            let levels = self.options.alphas.iter();
+            let at = levels.map(|&alpha| self.at_level(tails, counts, alpha));
+            at.fold(0.0, f64::max)
+        };
+        self.tails.iter().map(largest).collect()
     }
 
     fn at_level(&self, tails: &Tails, counts: &Counts, alpha: f64) -> f64 {
@@ -126,21 +121,15 @@ impl NpStep {
         let bound = |tails: &Tails| {
             let (n_labeled, n_pool) = tails.totals(once);
             let m = u64::from(self.options.n_thresholds);
+            let delta = 0.5 * (self.options.delta / m as f64);
             let mut least = 1.0_f64;
             for i in 1..=m {
                 let rank = (n_labeled * i).div_ceil(m);
                 if let Some(above) = tails.with_labeled(once, rank) {
+                    let pool = binomial::upper_limit(above.pool, n_pool, delta)?;
                     // With ties more lie above; the rank is what was fixed beforehand.
-                    let above = Above {
-                        labeled: rank,
-                        ..above
-                    };
-                    least = least.min(upper_at(
-                        above,
-                        n_labeled,
-                        n_pool,
-                        self.options.delta / m as f64,
-                    )?);
+                    let class = binomial::lower_limit(rank, n_labeled, delta)?;
+                    least = least.min(pool / class);
                 }
             }
             Ok(least)
@@ -183,24 +172,17 @@ pub fn np_upper_bound(margins: &Margins, options: &NpOptions) -> Result<Vec<f64>
     NpStep::new(margins, options)?.upper(&Counts::once(margins))
 }
 
-fn upper_at(above: Above, n_labeled: u64, n_pool: u64, delta: f64) -> Result<f64> {
-    let pool = binomial::upper_limit(above.pool, n_pool, 0.5 * delta)?;
-    let class = binomial::lower_limit(above.labeled, n_labeled, 0.5 * delta)?;
-    Ok(pool / class)
-}
-
 /// Step 1 for every observed class.
 pub fn np_bounds(margins: &Margins, options: &NpOptions) -> Result<Vec<NpBound>> {
     let step = NpStep::new(margins, options)?;
     let once = Counts::once(margins);
     let bounds = step.lower(&once).into_iter().zip(step.upper(&once)?);
-    Ok(bounds
-        .map(|(lower, upper)| NpBound {
-            lower_if_acceptance_below_alpha: lower,
-            detectable: lower > 0.0,
-            upper,
-        })
-        .collect())
+    let bound = |(lower, upper)| NpBound {
+        lower_if_acceptance_below_alpha: lower,
+        detectable: lower > 0.0,
+        upper,
+    };
+    Ok(bounds.map(bound).collect())
 }
 
 #[cfg(test)]
@@ -209,11 +191,7 @@ mod tests {
     use crate::margins::Rows;
 
     fn rows(values: impl IntoIterator<Item = f64>) -> Rows {
-        let values: Vec<f64> = values.into_iter().collect();
-        Rows {
-            folds: vec![0; values.len()],
-            values,
-        }
+        Rows::of_one_fold(values.into_iter().collect::<Vec<_>>())
     }
 
     #[test]
@@ -280,18 +258,11 @@ mod tests {
         for repeat in 0..200 {
             let mut rng = Seed(7).stream_at(Stream::Generate, repeat);
             let mut uniform = move || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-            let class = rows((0..60).map(|_| uniform()).collect::<Vec<_>>());
-            let pool = rows(
-                (0..400)
-                    .map(|_| {
-                        if uniform() < 0.3 {
-                            uniform()
-                        } else {
-                            1.5 * uniform() - 1.0
-                        }
-                    })
-                    .collect::<Vec<_>>(),
-            );
+            let class = rows((0..60).map(|_| uniform()));
+            let pool = rows((0..400).map(|_| match uniform() {
+                own if own < 0.3 => uniform(),
+                _ => 1.5 * uniform() - 1.0,
+            }));
             let margins = Margins::new(vec![class], pool).unwrap();
             let upper = np_upper_bound(&margins, &NpOptions::default()).unwrap()[0];
             broken += u32::from(upper < 0.3);

@@ -88,28 +88,16 @@ mod tests {
         assert!(shift.iter().sum::<f64>().abs() < 1e-12, "{shift:?}");
         let norm: f64 = shift.iter().map(|d| d.abs()).sum();
         assert!((norm - size).abs() < 1e-12, "{shift:?}");
-        let all = priors
-            .observed()
-            .iter()
-            .chain([priors.negative()].iter())
-            .copied()
-            .collect::<Vec<_>>();
-        assert!(
-            all.iter().zip(shift).all(|(pi, d)| pi + d >= -1e-12),
-            "{shift:?}"
-        );
+        let mut pairs = priors.as_slice().iter().zip(shift);
+        assert!(pairs.all(|(pi, d)| pi + d >= -1e-12), "{shift:?}");
     }
 
     #[test]
     fn scalar_last_by_hand() {
         let shift = scalar_last(&priors(), 0.2).unwrap();
         let want = [-0.06, -0.03, -0.01, 0.1];
-        assert!(
-            shift
-                .iter()
-                .zip(want)
-                .all(|(got, want)| (got - want).abs() < 1e-12)
-        );
+        let mut pairs = shift.iter().zip(want);
+        assert!(pairs.all(|(got, want)| (got - want).abs() < 1e-12));
         for size in [0.0, 0.5, 1.0] {
             assert_shift(&priors(), &scalar_last(&priors(), size).unwrap(), size);
         }
@@ -147,19 +135,13 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert!(
-            scalar_last(&priors(), 1.2)
-                .unwrap_err()
-                .to_string()
-                .contains("at most 1")
-        );
+        let text = scalar_last(&priors(), 1.2).unwrap_err().to_string();
+        assert!(text.contains("at most 1"));
         assert!(scalar_last(&priors(), -0.1).is_err());
-        assert!(adversarial(&priors(), f64::NAN, &[0.1, 0.2, 0.3]).is_err());
-        assert!(adversarial(&priors(), 0.1, &[0.1]).is_err());
-        assert!(
-            adversarial(&priors(), 1.8, &[0.1, 0.2, 0.3]).is_ok(),
-            "the rare class takes it"
-        );
-        assert!(adversarial(&priors(), 1.95, &[0.1, 0.2, 0.3]).is_err());
+        let adversarial = |size| adversarial(&priors(), size, &[0.1, 0.2, 0.3]);
+        assert!(adversarial(f64::NAN).is_err());
+        assert!(super::adversarial(&priors(), 0.1, &[0.1]).is_err());
+        assert!(adversarial(1.8).is_ok(), "the rare class takes it");
+        assert!(adversarial(1.95).is_err());
     }
 }

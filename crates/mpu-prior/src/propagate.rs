@@ -32,20 +32,15 @@ pub fn sweep(observed: &[f64], deltas: &[f64]) -> Result<Vec<ScaledPriors>> {
     let mut changes = Vec::with_capacity(2 * deltas.len());
     for &delta in deltas {
         if !(0.0..=1.0).contains(&delta) {
-            return Err(bad_setting(
-                "the relative change of priors",
-                delta,
-                "from 0 to 1",
-            ));
+            let name = "the relative change of priors";
+            return Err(bad_setting(name, delta, "from 0 to 1"));
         }
         changes.extend([-delta, delta]);
     }
     changes.sort_by(f64::total_cmp);
     let scaled = |change: f64| {
-        let moved: Vec<f64> = observed
-            .iter()
-            .map(|prior| prior * (1.0 + change))
-            .collect();
+        let moved = observed.iter().map(|prior| prior * (1.0 + change));
+        let moved: Vec<f64> = moved.collect();
         Ok(ScaledPriors {
             change,
             priors: Priors::from_observed(&feasible(&moved)?)?,
@@ -69,10 +64,10 @@ pub fn sample(report: &PriorReport, n: usize, seed: Seed) -> Result<Vec<Priors>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bootstrap::{BootstrapOptions, Keep};
+    use crate::bootstrap::Keep;
     use crate::estimator::EstimatorKind;
-    use crate::report::{EstimateOptions, estimate};
-    use crate::testing::separable;
+    use crate::report::estimate;
+    use crate::testing::{options, separable};
 
     #[test]
     fn the_sweep_by_hand() {
@@ -94,34 +89,18 @@ mod tests {
     fn samples_are_replicates_and_repeat() {
         let margins = separable(&[0.3, 0.2], 100, 500, Seed(8));
         let run = |keep| {
-            let options = EstimateOptions {
-                bootstrap: BootstrapOptions {
-                    replicates: 12,
-                    keep,
-                    ..BootstrapOptions::default()
-                },
-                ..EstimateOptions::default()
-            };
-            estimate(
-                &margins,
-                EstimatorKind::Bbe.build().as_ref(),
-                &options,
-                Seed(1),
-            )
-            .unwrap()
+            let mut options = options(12);
+            options.bootstrap.keep = keep;
+            let estimator = EstimatorKind::Bbe.build();
+            estimate(&margins, estimator.as_ref(), &options, Seed(1)).unwrap()
         };
         let report = run(Keep::Replicates);
         let drawn = sample(&report, 50, Seed(2)).unwrap();
         assert_eq!(drawn, sample(&report, 50, Seed(2)).unwrap());
         let kept = report.kept.unwrap();
-        assert!(
-            drawn
-                .iter()
-                .all(|priors| kept.contains(&priors.observed().to_vec()))
-        );
-        assert_eq!(
-            sample(&run(Keep::Intervals), 1, Seed(2)),
-            Err(crate::Error::NoReplicates)
-        );
+        let is_kept = |priors: &Priors| kept.contains(&priors.observed().to_vec());
+        assert!(drawn.iter().all(is_kept));
+        let none = sample(&run(Keep::Intervals), 1, Seed(2));
+        assert_eq!(none, Err(crate::Error::NoReplicates));
     }
 }

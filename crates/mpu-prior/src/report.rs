@@ -3,7 +3,7 @@
 use mpu_data::{Priors, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::bootstrap::{BootstrapOptions, Interval, IntervalKind, Keep, Replicates, bootstrap};
+use crate::bootstrap::{BootstrapOptions, Interval, IntervalKind, Keep, bootstrap};
 use crate::error::{Error, Result};
 use crate::estimator::{EstimatorKind, PriorEstimator, feasible};
 use crate::margins::{Counts, Group, Margins};
@@ -139,19 +139,6 @@ const MANY_ROWS: usize = 100_000;
 /// How many these are.
 const FEW_REPLICATES: usize = 100;
 
-/// The most replicates that so many rows need.
-fn replicates_for(margins: &Margins) -> usize {
-    let n_rows: usize = margins
-        .all_groups()
-        .map(|group| margins.n_rows(group))
-        .sum();
-    if n_rows > MANY_ROWS {
-        FEW_REPLICATES
-    } else {
-        usize::MAX
-    }
-}
-
 /// Bounds, point estimates and intervals of all observed classes. Of more than 100 000 rows at most 100 replicates are
 /// drawn.
 ///
@@ -171,14 +158,12 @@ pub fn estimate(
     let others = prepared.others(&once)?;
     let others = others.iter().map(|other| feasible(other));
     let others = others.collect::<Result<Vec<_>>>()?;
-    let step3 = BootstrapOptions {
-        replicates: options
-            .bootstrap
-            .replicates
-            .min(estimator.most_replicates())
-            .min(replicates_for(margins)),
-        ..options.bootstrap
-    };
+    let mut step3 = options.bootstrap;
+    step3.replicates = step3.replicates.min(estimator.most_replicates());
+    let rows = margins.all_groups().map(|group| margins.n_rows(group));
+    if rows.sum::<usize>() > MANY_ROWS {
+        step3.replicates = step3.replicates.min(FEW_REPLICATES);
+    }
     let mut replicates = bootstrap(prepared.as_ref(), margins, &step3, seed)?;
     let delta = step3.delta;
     let mut classes = Vec::with_capacity(raw.len());
@@ -223,7 +208,12 @@ pub fn estimate(
             notes,
         });
     }
-    fix_to_zero(&mut replicates, &classes);
+    // Classes that are fixed to 0 are so in what is sampled from later.
+    for class in classes.iter().filter(|class| !class.detectable) {
+        for priors in &mut replicates.priors {
+            priors[class.class] = 0.0;
+        }
+    }
     Ok(PriorReport {
         estimator: estimator.kind(),
         classes,
@@ -236,22 +226,10 @@ pub fn estimate(
     })
 }
 
-/// Classes that are fixed to 0 are so in what is sampled from later.
-fn fix_to_zero(replicates: &mut Replicates, classes: &[ClassReport]) {
-    for class in classes.iter().filter(|class| !class.detectable) {
-        for priors in &mut replicates.priors {
-            priors[class.class] = 0.0;
-        }
-    }
-}
-
 /// The kept replicates of a report.
 pub(crate) fn kept(report: &PriorReport) -> Result<&[Vec<f64>]> {
-    report
-        .kept
-        .as_deref()
-        .filter(|kept| !kept.is_empty())
-        .ok_or(Error::NoReplicates)
+    let kept = report.kept.as_deref().filter(|kept| !kept.is_empty());
+    kept.ok_or(Error::NoReplicates)
 }
 
 #[cfg(test)]
@@ -262,14 +240,9 @@ mod tests {
     use crate::testing::{gaussian, separable};
 
     fn options(replicates: usize) -> EstimateOptions {
-        EstimateOptions {
-            bootstrap: BootstrapOptions {
-                replicates,
-                keep: Keep::Replicates,
-                ..BootstrapOptions::default()
-            },
-            ..EstimateOptions::default()
-        }
+        let mut options = crate::testing::options(replicates);
+        options.bootstrap.keep = Keep::Replicates;
+        options
     }
 
     #[test]
@@ -288,11 +261,8 @@ mod tests {
                 _ => kind.build(),
             };
             let report = estimate(&margins, estimator.as_ref(), &options(20), Seed(1)).unwrap();
-            let tolerance = if kind == EstimatorKind::Km2 {
-                0.08
-            } else {
-                0.03
-            };
+            let slow = kind == EstimatorKind::Km2;
+            let tolerance = if slow { 0.08 } else { 0.03 };
             for (class, want) in report.classes.iter().zip(truth) {
                 let found = class.estimate;
                 assert!((found - want).abs() < tolerance, "{kind}: {found} {want}");
@@ -300,10 +270,8 @@ mod tests {
                 assert!(class.interval.low <= class.interval.high);
             }
             assert_eq!(report.matching.is_some(), kind == EstimatorKind::Moments);
-            assert_eq!(
-                report.kept.as_ref().map(Vec::len),
-                Some(estimator.most_replicates().min(20))
-            );
+            let n_kept = report.kept.as_ref().map(Vec::len);
+            assert_eq!(n_kept, Some(estimator.most_replicates().min(20)));
             assert!(report.priors().is_ok());
             let text = serde_json::to_string(&report).unwrap();
             let back: PriorReport = serde_json::from_str(&text).unwrap();
@@ -349,11 +317,8 @@ mod tests {
         let margins = gaussian(&[3.0, 3.0, -3.0], &[0.2, 0.2], 500, 3000, Seed(6));
         let report = estimate(&margins, &Matching::default(), &options(10), Seed(1)).unwrap();
         assert_eq!(report.matching.as_ref().unwrap().collinear, [(0, 1)]);
-        assert!(
-            report.classes[0]
-                .notes
-                .contains(&Note::Collinear { with: 1 })
-        );
+        let notes = &report.classes[0].notes;
+        assert!(notes.contains(&Note::Collinear { with: 1 }));
         let sum: f64 = report.observed().iter().sum();
         assert!((sum - 0.4).abs() < 0.06, "{sum}");
     }

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use crate::binary::ElkanNoto;
-use crate::bootstrap::{Interval, IntervalKind, Keep, Replicates, bootstrap};
+use crate::bootstrap::{Interval, IntervalKind, Keep, Replicates, bootstrap, percentile};
 use crate::error::{Error, Result};
 use crate::estimator::{PriorEstimator, feasible};
 use crate::margins::{Counts, Group, Margins};
-use crate::np_bound::np_bounds;
+use crate::np_bound::{NpBound, np_bounds};
 use crate::report::{ClassReport, EstimateOptions, Note, PriorReport};
 use crate::settle::settle_with;
 use crate::tail::Tails;
@@ -112,12 +112,9 @@ pub fn estimate_by_subgroups(
     let of_class = |priors: &[f64], class: usize| -> f64 {
         members[class].iter().map(|&group| priors[group]).sum()
     };
+    let sums = |priors: &[f64]| (0..members.len()).map(|i| of_class(priors, i)).collect();
     let summed = Replicates {
-        priors: drawn
-            .priors
-            .iter()
-            .map(|priors| (0..members.len()).map(|i| of_class(priors, i)).collect())
-            .collect(),
+        priors: drawn.priors.iter().map(|priors| sums(priors)).collect(),
         failed: drawn.failed,
     };
     let mut reports = Vec::with_capacity(members.len());
@@ -125,19 +122,14 @@ pub fn estimate_by_subgroups(
         let estimate = of_class(&priors, class);
         let percentile = summed.percentile(class, step3.delta);
         let basic = summed.basic(class, step3.delta, estimate);
-        let lower = groups
-            .iter()
-            .map(|&g| bounds[g].lower_if_acceptance_below_alpha);
-        let lower = lower.sum::<f64>().min(1.0);
-        let upper = groups
-            .iter()
-            .map(|&g| bounds[g].upper)
-            .sum::<f64>()
-            .min(1.0);
-        let rows = groups
-            .iter()
-            .map(|&g| margins.n_rows(Group::Class(g)))
-            .sum();
+        let sum = |bound: fn(&NpBound) -> f64| {
+            let bounds = groups.iter().map(|&g| bound(&bounds[g]));
+            bounds.sum::<f64>().min(1.0)
+        };
+        let lower = sum(|bound| bound.lower_if_acceptance_below_alpha);
+        let upper = sum(|bound| bound.upper);
+        let rows = groups.iter().map(|&g| margins.n_rows(Group::Class(g)));
+        let rows = rows.sum();
         let mut notes = Vec::new();
         notes.extend((estimate > upper).then_some(Note::AboveUpper { upper }));
         notes.extend((lower > upper).then_some(Note::LowerAboveUpper { upper }));
@@ -177,10 +169,7 @@ pub fn estimate_by_subgroups(
         delta: step3.delta,
         kept: (step3.keep == Keep::Replicates).then_some(summed.priors),
     };
-    let guess = ElkanNoto.estimate(margins)?;
-    let guesses: Vec<f64> = (0..members.len())
-        .map(|class| of_class(&guess, class))
-        .collect();
+    let guesses: Vec<f64> = sums(&ElkanNoto.estimate(margins)?);
     Ok(GroupedReport {
         selection: selection.collect(),
         priors: settle_with(report, &guesses),
@@ -264,20 +253,15 @@ fn compare(
     };
     let is_seen = |group: usize| growth[group] <= MOST_GROWTH;
     // Where the estimate grows, the truth may lie as far below it.
-    let careful: Vec<f64> = priors
-        .iter()
-        .zip(growth)
-        .map(|(prior, growth)| prior / growth)
-        .collect();
+    let pairs = priors.iter().zip(growth);
+    let careful: Vec<f64> = pairs.map(|(prior, growth)| prior / growth).collect();
     let told: Vec<usize> = groups.iter().copied().filter(|&g| is_seen(g)).collect();
     let is_uneven = |group: usize| {
         let of = |priors: &[f64]| share(priors, group, &told);
         let n = drawn.priors.len() as f64;
-        let mean = drawn.priors.iter().map(|priors| of(priors)).sum::<f64>() / n;
-        let squares = drawn
-            .priors
-            .iter()
-            .map(|priors| (of(priors) - mean) * (of(priors) - mean));
+        let shares = || drawn.priors.iter().map(|priors| of(priors));
+        let mean = shares().sum::<f64>() / n;
+        let squares = shares().map(|share| (share - mean) * (share - mean));
         let spread = squares.sum::<f64>() / n;
         let labeled = rows(group) as f64 / total(&told);
         let noise = (spread + labeled * (1.0 - labeled) / total(&told)).sqrt();
@@ -297,19 +281,15 @@ fn compare(
         _ => Selection::Random,
     };
     let report = |&group: &usize| {
-        let shares = Replicates {
-            priors: drawn
-                .priors
-                .iter()
-                .map(|priors| vec![share(priors, group, groups)])
-                .collect(),
-            failed: 0,
-        };
+        let shares = drawn
+            .priors
+            .iter()
+            .map(|priors| share(priors, group, groups));
         Subgroup {
             rows: rows(group),
             labeled_share: rows(group) as f64 / total(groups),
             pool_share: share(priors, group, groups),
-            interval: shares.percentile(0, 0.05),
+            interval: percentile(shares.collect(), 0.05),
             prior: priors[group],
             seen: is_seen(group),
         }
@@ -324,31 +304,15 @@ fn compare(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bootstrap::BootstrapOptions;
     use crate::matching::Matching;
-    use crate::testing::gaussian_counts;
-
-    fn options() -> EstimateOptions {
-        EstimateOptions {
-            bootstrap: BootstrapOptions {
-                replicates: 100,
-                ..BootstrapOptions::default()
-            },
-            ..EstimateOptions::default()
-        }
-    }
+    use crate::testing::{gaussian_counts, options};
 
     /// A class in three sub-groups far apart, a tenth of the pool each, then negatives.
     fn run(labeled: &[usize], negative: f64, seed: u64) -> GroupedReport {
-        let margins = gaussian_counts(
-            &[0.0, 9.0, 18.0, negative],
-            &[0.1, 0.1, 0.1],
-            labeled,
-            1500,
-            Seed(seed),
-        );
+        let means = [0.0, 9.0, 18.0, negative];
+        let margins = gaussian_counts(&means, &[0.1, 0.1, 0.1], labeled, 1500, Seed(seed));
         let estimator = Matching::default();
-        estimate_by_subgroups(&margins, &[0, 0, 0], &estimator, &options(), Seed(seed)).unwrap()
+        estimate_by_subgroups(&margins, &[0, 0, 0], &estimator, &options(100), Seed(seed)).unwrap()
     }
 
     #[test]
@@ -386,11 +350,11 @@ mod tests {
         let margins = gaussian_counts(&[0.0, 9.0, 18.0], &[0.2, 0.3], &[60, 60], 1000, Seed(1));
         let estimator = Matching::default();
         let by = |classes: &[usize]| {
-            estimate_by_subgroups(&margins, classes, &estimator, &options(), Seed(1))
+            estimate_by_subgroups(&margins, classes, &estimator, &options(100), Seed(1))
         };
         let apart = by(&[0, 1]).unwrap();
         assert_eq!(apart.selection[1].selection, Selection::TooFewRows);
-        let plain = crate::estimate(&margins, &estimator, &options(), Seed(1)).unwrap();
+        let plain = crate::estimate(&margins, &estimator, &options(100), Seed(1)).unwrap();
         assert_eq!(apart.priors.observed(), plain.observed());
         let together = by(&[0, 0]).unwrap().priors.observed();
         assert!((together[0] - plain.observed().iter().sum::<f64>()).abs() < 1e-12);

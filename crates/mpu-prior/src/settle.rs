@@ -73,19 +73,12 @@ mod tests {
     use mpu_data::Seed;
 
     use super::*;
+    use crate::estimate;
     use crate::matching::Matching;
-    use crate::testing::{gaussian, separable};
-    use crate::{BootstrapOptions, EstimateOptions, estimate};
+    use crate::testing::{gaussian, options, separable};
 
     fn report(margins: &Margins) -> PriorReport {
-        let options = EstimateOptions {
-            bootstrap: BootstrapOptions {
-                replicates: 100,
-                ..BootstrapOptions::default()
-            },
-            ..EstimateOptions::default()
-        };
-        estimate(margins, &Matching::default(), &options, Seed(1)).unwrap()
+        estimate(margins, &Matching::default(), &options(100), Seed(1)).unwrap()
     }
 
     #[test]
@@ -120,13 +113,8 @@ mod tests {
         let (before, after) = (&plain.classes[0], &settled.classes[0]);
         assert!(after.is_unknown(), "{after:?}");
         assert!(after.estimate < before.estimate && after.interval.low <= after.estimate);
-        let note = after.notes.last().unwrap();
-        assert_eq!(
-            *note,
-            Note::NothingKnown {
-                raw: before.estimate
-            }
-        );
+        let raw = before.estimate;
+        assert_eq!(after.notes.last(), Some(&Note::NothingKnown { raw }));
         // A guess above the estimate moves nothing.
         let up = settle_with(plain.clone(), &[1.0]).classes[0].estimate;
         assert_eq!(up, before.estimate);

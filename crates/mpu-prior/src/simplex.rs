@@ -33,11 +33,9 @@ impl FeasibleSet {
 
     /// Whether a point lies in the set, up to a tolerance.
     pub fn contains(&self, point: &[f64], tolerance: f64) -> bool {
+        let mut pairs = point.iter().zip(&self.lower);
         point.len() == self.lower.len()
-            && point
-                .iter()
-                .zip(&self.lower)
-                .all(|(p, l)| *p >= l - tolerance)
+            && pairs.all(|(p, l)| *p >= l - tolerance)
             && point.iter().sum::<f64>() <= 1.0 + tolerance
     }
 
@@ -61,12 +59,8 @@ impl FeasibleSet {
         } else {
             threshold(&excess, room)
         };
-        Ok(self
-            .lower
-            .iter()
-            .zip(&excess)
-            .map(|(l, e)| l + (e - tau).max(0.0))
-            .collect())
+        let pairs = self.lower.iter().zip(&excess);
+        Ok(pairs.map(|(l, e)| l + (e - tau).max(0.0)).collect())
     }
 
     /// The rule as printed: clip to the lower bounds, then divide by the sum if that exceeds one.
@@ -74,11 +68,8 @@ impl FeasibleSet {
     /// Offered for comparison; the result may violate the lower bounds.
     pub fn printed_rule(&self, point: &[f64]) -> Result<Vec<f64>> {
         self.check(point)?;
-        let clipped: Vec<f64> = point
-            .iter()
-            .zip(&self.lower)
-            .map(|(x, l)| x.max(*l))
-            .collect();
+        let pairs = point.iter().zip(&self.lower);
+        let clipped: Vec<f64> = pairs.map(|(x, l)| x.max(*l)).collect();
         let sum: f64 = clipped.iter().sum();
         Ok(if sum > 1.0 {
             clipped.iter().map(|c| c / sum).collect()
@@ -100,7 +91,7 @@ impl FeasibleSet {
 }
 
 /// The `τ > 0` with `Σ max(0, e_i - τ) = room`.
-fn threshold(excess: &[f64], room: f64) -> f64 {
+pub(crate) fn threshold(excess: &[f64], room: f64) -> f64 {
     let mut sorted = excess.to_vec();
     sorted.sort_by(|a, b| b.total_cmp(a));
     let (mut sum, mut tau) = (0.0, 0.0);
@@ -124,19 +115,12 @@ mod tests {
     #[test]
     fn projections_by_hand() {
         let set = FeasibleSet::new(vec![0.1, 0.2]).unwrap();
-        assert_eq!(
-            set.project(&[0.3, 0.4]).unwrap(),
-            [0.3, 0.4],
-            "inside: nothing moves"
-        );
-        assert_eq!(
-            set.project(&[-1.0, 0.4]).unwrap(),
-            [0.1, 0.4],
-            "a bound binds"
-        );
-        let on_edge = set.project(&[0.8, 0.6]).unwrap();
+        let project = |point| set.project(point).unwrap();
+        assert_eq!(project(&[0.3, 0.4]), [0.3, 0.4], "inside: nothing moves");
+        assert_eq!(project(&[-1.0, 0.4]), [0.1, 0.4], "a bound binds");
+        let on_edge = project(&[0.8, 0.6]);
         assert!((on_edge[0] - 0.6).abs() < 1e-12 && (on_edge[1] - 0.4).abs() < 1e-12);
-        let corner = set.project(&[5.0, -5.0]).unwrap();
+        let corner = project(&[5.0, -5.0]);
         assert!((corner[0] - 0.8).abs() < 1e-12 && (corner[1] - 0.2).abs() < 1e-12);
     }
 

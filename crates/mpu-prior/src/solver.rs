@@ -100,23 +100,8 @@ pub fn solve(
     while kkt > options.tolerance && iterations < options.max_iterations {
         iterations += 1;
         let next = quadratic.step_from(&ahead)?;
-        let turned: f64 = (0..n)
-            .map(|i| (ahead[i] - next[i]) * (next[i] - at[i]))
-            .sum();
-        let faster = if turned > 0.0 {
-            1.0
-        } else {
-            f64::midpoint(1.0, (1.0 + 4.0 * pace * pace).sqrt())
-        };
-        let momentum = if turned > 0.0 {
-            0.0
-        } else {
-            (pace - 1.0) / faster
-        };
-        ahead = (0..n)
-            .map(|i| next[i] + momentum * (next[i] - at[i]))
-            .collect();
-        (at, pace) = (next, faster);
+        (ahead, pace) = linear::accelerated(&at, &ahead, &next, pace);
+        at = next;
         kkt = quadratic.kkt(&at)?;
         if iterations % 10 == 0
             && let Some((better, residual)) = quadratic.polished(&at)?
@@ -160,21 +145,17 @@ impl Quadratic<'_> {
     }
 
     fn step_from(&self, point: &[f64]) -> Result<Vec<f64>> {
-        let moved: Vec<f64> = (0..point.len())
-            .map(|i| {
-                let fit: f64 = self.gram[i].iter().zip(point).map(|(g, p)| g * p).sum();
-                point[i] - self.step * (2.0 * (fit - self.side[i]) + self.lambda)
-            })
-            .collect();
-        self.project(&moved)
+        let moved = (0..point.len()).map(|i| {
+            let fit: f64 = self.gram[i].iter().zip(point).map(|(g, p)| g * p).sum();
+            point[i] - self.step * (2.0 * (fit - self.side[i]) + self.lambda)
+        });
+        self.project(&moved.collect::<Vec<f64>>())
     }
 
     fn kkt(&self, point: &[f64]) -> Result<f64> {
         let next = self.step_from(point)?;
-        Ok(next
-            .iter()
-            .zip(point)
-            .fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())))
+        let moves = next.iter().zip(point).map(|(a, b)| (a - b).abs());
+        Ok(moves.fold(0.0, f64::max))
     }
 
     /// The minimum on the constraints that bind at a point, with its optimality residual, if there is one.
@@ -238,8 +219,8 @@ mod tests {
     }
 
     /// The least value over every choice of binding constraints, each solved exactly; infeasible ones are left out.
-    fn by_enumeration(system: &System, lower: &[f64], lambda: f64) -> (Vec<f64>, f64) {
-        let n = lower.len();
+    fn by_enumeration(system: &System, set: &FeasibleSet, lambda: f64) -> (Vec<f64>, f64) {
+        let (lower, n) = (set.lower(), set.lower().len());
         let (gram, side) = system.normal();
         let mut best = (lower.to_vec(), value(system, lower, lambda, lower));
         for choice in 0..(1_usize << (n + 1)) {
@@ -268,8 +249,7 @@ mod tests {
                 continue;
             };
             let point = &found[..n];
-            let inside = point.iter().zip(lower).all(|(p, l)| *p >= l - 1e-12)
-                && point.iter().sum::<f64>() <= 1.0 + 1e-12;
+            let inside = set.contains(point, 1e-12);
             let here = value(system, lower, lambda, point);
             if inside && here < best.1 {
                 best = (point.to_vec(), here);
@@ -297,23 +277,18 @@ mod tests {
                 0.3 * uniform(&mut rng)
             };
             let system = System::new(n, matrix, target).unwrap();
-            let set = FeasibleSet::new(lower.clone()).unwrap();
+            let set = FeasibleSet::new(lower).unwrap();
             let found = solve(&system, &set, lambda, &SolverOptions::default()).unwrap();
-            let (best, least) = by_enumeration(&system, &lower, lambda);
+            let (best, least) = by_enumeration(&system, &set, lambda);
             assert_eq!(found.stop, Stop::Converged, "problem {problem}: {found:?}");
             assert!((found.value - least).abs() < 1e-9, "problem {problem}");
-            for (a, b) in found.priors.iter().zip(&best) {
-                assert!(
-                    (a - b).abs() < 1e-6,
-                    "problem {problem}: {found:?} {best:?}"
-                );
-            }
+            let mut pairs = found.priors.iter().zip(&best);
+            let close = pairs.all(|(a, b)| (a - b).abs() < 1e-6);
+            assert!(close, "problem {problem}: {found:?} {best:?}");
             bound += usize::from(found.priors.iter().sum::<f64>() > 1.0 - 1e-9);
         }
-        assert!(
-            (100..900).contains(&bound),
-            "the sum binds in {bound} of 1000"
-        );
+        let often = (100..900).contains(&bound);
+        assert!(often, "the sum binds in {bound} of 1000");
     }
 
     #[test]
@@ -351,11 +326,8 @@ mod tests {
         let same = System::new(2, vec![0.5, 0.5, 0.2, 0.2], vec![0.3, 0.1]).unwrap();
         let set = FeasibleSet::new(vec![0.0, 0.0]).unwrap();
         let found = solve(&same, &set, 0.0, &SolverOptions::default()).unwrap();
-        assert_eq!(
-            found.stop,
-            Stop::Converged,
-            "many minima: one of them is found"
-        );
+        let converged = found.stop == Stop::Converged;
+        assert!(converged, "many minima: one of them is found");
         assert!(solve(&same, &set, -1.0, &SolverOptions::default()).is_err());
         let narrow = FeasibleSet::new(vec![0.0]).unwrap();
         assert!(solve(&same, &narrow, 0.0, &SolverOptions::default()).is_err());

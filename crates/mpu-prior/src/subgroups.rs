@@ -86,21 +86,14 @@ fn k_means(
     for _ in 0..STEPS {
         let nearest: Vec<(usize, f64)> = rows.iter().map(|row| nearest(row, &centers)).collect();
         total = nearest.iter().map(|(_, far)| far).sum();
-        if nearest
-            .iter()
-            .zip(&groups)
-            .all(|((near, _), group)| near == group)
-        {
+        let before = groups;
+        groups = nearest.iter().map(|(near, _)| *near).collect();
+        if groups == before {
             break;
         }
-        groups = nearest.iter().map(|(near, _)| *near).collect();
         for (group, center) in centers.iter_mut().enumerate() {
-            let own: Vec<&&[f32]> = rows
-                .iter()
-                .zip(&groups)
-                .filter(|(_, g)| **g == group)
-                .map(|(row, _)| row)
-                .collect();
+            let own = rows.iter().zip(&groups).filter(|(_, g)| **g == group);
+            let own: Vec<&&[f32]> = own.map(|(row, _)| row).collect();
             if own.is_empty() {
                 continue;
             }
@@ -152,14 +145,13 @@ mod tests {
 
     use super::*;
 
+    fn try_split(values: &[f32], options: SubgroupOptions, seed: u64) -> Result<Vec<usize>> {
+        let mut stream = Seed(seed).stream(Stream::Subgroups);
+        subgroups(values, 2, &options, &mut stream)
+    }
+
     fn split(values: &[f32], options: SubgroupOptions, seed: u64) -> Vec<usize> {
-        subgroups(
-            values,
-            2,
-            &options,
-            &mut Seed(seed).stream(Stream::Subgroups),
-        )
-        .unwrap()
+        try_split(values, options, seed).unwrap()
     }
 
     /// Three clouds of 20, 30 and 40 rows around (0, 0), (9, 0) and (0, 9).
@@ -189,11 +181,8 @@ mod tests {
                 assert!(cloud.clone().all(|row| groups[row] == groups[cloud.start]));
             }
             assert!(groups[0] != groups[20] && groups[20] != groups[50] && groups[0] != groups[50]);
-            assert_eq!(
-                groups,
-                split(&clouds(), three, seed),
-                "the same seed, the same groups"
-            );
+            let again = split(&clouds(), three, seed);
+            assert_eq!(groups, again, "the same seed, the same groups");
         }
     }
 
@@ -210,20 +199,9 @@ mod tests {
             assert!((0..n_groups).all(|group| size(group) >= least_rows));
         }
         assert_eq!(split(&clouds(), options(46), 1), vec![0; 90]);
-        assert_eq!(
-            split(&[1.0; 80], options(15), 1),
-            vec![0; 40],
-            "equal rows are one group"
-        );
+        let equal = split(&[1.0; 80], options(15), 1);
+        assert_eq!(equal, vec![0; 40], "equal rows are one group");
         assert!(split(&[], options(15), 1).is_empty());
-        assert!(
-            subgroups(
-                &[1.0],
-                2,
-                &options(1),
-                &mut Seed(1).stream(Stream::Subgroups)
-            )
-            .is_err()
-        );
+        assert!(try_split(&[1.0], options(1), 1).is_err());
     }
 }

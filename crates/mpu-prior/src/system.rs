@@ -48,12 +48,11 @@ impl System {
 
     /// `‖Aπ - b‖²`.
     pub fn squared_residual(&self, priors: &[f64]) -> f64 {
-        self.rows()
-            .map(|(row, b)| {
-                let fit: f64 = row.iter().zip(priors).map(|(a, p)| a * p).sum();
-                (fit - b) * (fit - b)
-            })
-            .sum()
+        let squares = self.rows().map(|(row, b)| {
+            let fit: f64 = row.iter().zip(priors).map(|(a, p)| a * p).sum();
+            (fit - b) * (fit - b)
+        });
+        squares.sum()
     }
 
     /// `AᵀA` and `Aᵀb`.

@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
 use crate::margins::{Margins, Rows};
+use crate::{BootstrapOptions, EstimateOptions};
 
 fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     ((rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
@@ -36,11 +37,8 @@ pub(crate) fn gaussian_counts(
 ) -> Margins {
     let mut rng = seed.stream(Stream::Generate);
     let n = priors.len();
-    let all: Vec<f64> = priors
-        .iter()
-        .copied()
-        .chain([1.0 - priors.iter().sum::<f64>()])
-        .collect();
+    let negative = 1.0 - priors.iter().sum::<f64>();
+    let all: Vec<f64> = priors.iter().copied().chain([negative]).collect();
     let density = |x: f64, class: usize| libm::exp(-0.5 * (x - means[class]) * (x - means[class]));
     let margins = |x: f64| -> Vec<f64> {
         let pool: f64 = (0..=n).map(|class| all[class] * density(x, class)).sum();
@@ -68,6 +66,18 @@ pub(crate) fn gaussian_counts(
     }
     pool.resize(n_pool, n);
     Margins::new(labeled, rows(pool)).unwrap()
+}
+
+/// How estimates are made, with so many replicates.
+pub(crate) fn options(replicates: usize) -> EstimateOptions {
+    let bootstrap = BootstrapOptions {
+        replicates,
+        ..BootstrapOptions::default()
+    };
+    EstimateOptions {
+        bootstrap,
+        ..EstimateOptions::default()
+    }
 }
 
 /// Classes 12 standard deviations apart.

@@ -155,13 +155,8 @@ impl<'a> CellRuns<'a> {
 
     /// One score of each, times `scale`, by seed.
     pub(crate) fn by_seed(&self, scale: f64, score: impl Fn(&Scores) -> f64) -> BTreeMap<u64, f64> {
-        let scored = self
-            .records
-            .iter()
-            .filter_map(|r| Some((r.key.seed, r.scores.as_ref()?)));
-        scored
-            .map(|(seed, scores)| (seed, scale * score(scores)))
-            .collect()
+        let scored = |r: &&Record| Some((r.key.seed, scale * score(r.scores.as_ref()?)));
+        self.records.iter().filter_map(scored).collect()
     }
 
     /// One score of each, times `scale`, in the order of seeds.
@@ -249,6 +244,11 @@ mod tests {
         record("mnist", 4, 0.5, "area", seed, epochs, accuracy)
     }
 
+    fn accuracies(records: &[Record]) -> Vec<f64> {
+        let group = CellRuns::choose(records, &WANTED).unwrap();
+        group.values(1.0, |s| s.accuracy)
+    }
+
     #[test]
     fn the_largest_epoch_count_wins_and_nothing_is_mixed() {
         let records = [
@@ -298,13 +298,11 @@ mod tests {
     fn recipes_are_kept_apart() {
         let mut records = vec![at(1, 100, 0.8), at(2, 100, 0.8), at(1, 100, 0.4)];
         records[2].config = serde_json::json!({"seed": 1, "train": {"batch-size": 64}});
-        let group = CellRuns::choose(&records, &WANTED).unwrap();
-        assert_eq!(group.values(1.0, |s| s.accuracy), [0.8, 0.8]);
+        assert_eq!(accuracies(&records), [0.8, 0.8]);
         // Published data come first, however few their seeds.
         records[0].data_mark = Some("other rows".to_owned());
         records[1].data_mark = Some("other rows".to_owned());
-        let group = CellRuns::choose(&records, &WANTED).unwrap();
-        assert_eq!(group.values(1.0, |s| s.accuracy), [0.4]);
+        assert_eq!(accuracies(&records), [0.4]);
         // Seeds and swept rates are no part of a recipe.
         let mut swept = vec![at(1, 100, 0.8), at(2, 100, 0.8)];
         for (record, lr) in swept.iter_mut().zip([1e-3, 1e-5]) {
@@ -317,20 +315,15 @@ mod tests {
     fn a_run_without_test_rows_makes_no_cell() {
         let mut records = vec![at(1, 100, 0.8), at(2, 100, 0.9)];
         records[1].scores = None;
-        let group = CellRuns::choose(&records, &WANTED).unwrap();
-        assert_eq!(group.values(1.0, |s| s.accuracy), [0.8]);
+        assert_eq!(accuracies(&records), [0.8]);
     }
 
     #[test]
     fn a_seed_counts_once_whatever_the_order() {
         let mut twice = [at(1, 100, 0.8), at(1, 100, 0.7)];
-        let first = CellRuns::choose(&twice, &WANTED)
-            .unwrap()
-            .values(1.0, |s| s.accuracy);
+        let first = accuracies(&twice);
         twice.reverse();
-        let second = CellRuns::choose(&twice, &WANTED)
-            .unwrap()
-            .values(1.0, |s| s.accuracy);
+        let second = accuracies(&twice);
         assert_eq!((first.len(), &first), (1, &second));
     }
 

@@ -137,13 +137,7 @@ impl Section {
                 [one] => {
                     let _ = writeln!(html, "<p>{}</p>", inline(one));
                 }
-                several => {
-                    html.push_str("<ul>\n");
-                    for item in several {
-                        let _ = writeln!(html, "<li>{}</li>", inline(item));
-                    }
-                    html.push_str("</ul>\n");
-                }
+                several => html += &list(several),
             }
         }
         if let Some(table) = &self.table {
@@ -155,11 +149,7 @@ impl Section {
             html += &scrolled(&caption, &shown.table);
         }
         if !self.notes.is_empty() {
-            html.push_str("<ul>\n");
-            for note in &self.notes {
-                let _ = writeln!(html, "<li>{}</li>", inline(note));
-            }
-            html.push_str("</ul>\n");
+            html += &list(&self.notes);
         }
         if !self.figures.is_empty() {
             html.push_str("<div class=\"figures\">\n");
@@ -215,6 +205,13 @@ impl Code {
 fn longest_run(text: &str) -> usize {
     let runs = text.split(|c| c != '`').map(str::len);
     runs.max().unwrap_or(0)
+}
+
+fn list(items: &[String]) -> String {
+    let items = items
+        .iter()
+        .map(|item| format!("<li>{}</li>\n", inline(item)));
+    format!("<ul>\n{}</ul>\n", items.collect::<String>())
 }
 
 /// A table in a box that scrolls. Focusable, so that it can be scrolled with the keyboard; the label is escaped.
@@ -312,16 +309,13 @@ fn page(title: &str, class: &str, nav: &str, sections: &[Section]) -> String {
 
 /// Text for Markdown with its code as it is: where a tag would begin, the bracket is escaped.
 fn prose_md(text: &str) -> String {
-    let parts: Vec<&str> = text.split('`').collect();
+    let mut parts: Vec<String> = text.split('`').map(str::to_owned).collect();
     let last = parts.len() - 1;
-    let shown = |(index, part): (usize, &&str)| {
-        if index % 2 == 1 && index < last {
-            (*part).to_owned()
-        } else {
-            escape_md_tags(part)
+    for (index, part) in parts.iter_mut().enumerate() {
+        if index % 2 == 0 || index == last {
+            *part = escape_md_tags(part);
         }
-    };
-    let parts: Vec<String> = parts.iter().enumerate().map(shown).collect();
+    }
     parts.join("`")
 }
 

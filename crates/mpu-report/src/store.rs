@@ -82,7 +82,7 @@ impl Store {
             }
         }
         for path in files(&self.root.join("records"), ".json")? {
-            let record = read_record(&path)?;
+            let record = record_from_json(&path, &read(&path)?)?;
             records.insert(record.id.clone(), record);
         }
         Ok(records)
@@ -124,7 +124,7 @@ impl Store {
         if self.has(&record.id)? {
             return Ok(());
         }
-        write_record(&self.record_path(&record.id), record)?;
+        write(&self.record_path(&record.id), record)?;
         let work = self.work(&record.id);
         if work.exists() {
             // The checkpoint has served; if it stays, it only takes room.
@@ -165,15 +165,13 @@ impl Store {
     /// Keeps a failed attempt.
     pub fn put_failure(&self, failure: &Failure) -> Result<()> {
         let n = self.failures_of(&failure.id)?.len() + 1;
-        let name = format!("{}.{n}.json", failure.id);
-        let path = self.root.join("failures").join(name);
-        write(&path, failure)
+        let name = format!("failures/{}.{n}.json", failure.id);
+        write(&self.root.join(name), failure)
     }
 
     /// The failed attempts at a run.
     pub fn failures_of(&self, id: &str) -> Result<Vec<Failure>> {
-        let mut failures = self.failures()?;
-        Ok(failures.remove(id).unwrap_or_default())
+        Ok(self.failures()?.remove(id).unwrap_or_default())
     }
 
     /// Every failed attempt, by the run's id.
@@ -181,10 +179,8 @@ impl Store {
         let mut failures: BTreeMap<String, Vec<Failure>> = BTreeMap::new();
         for path in files(&self.root.join("failures"), ".json")? {
             let failure = parse::<Failure>(&path, 1, &read(&path)?)?;
-            failures
-                .entry(failure.id.clone())
-                .or_default()
-                .push(failure);
+            let attempts = failures.entry(failure.id.clone()).or_default();
+            attempts.push(failure);
         }
         Ok(failures)
     }
@@ -201,16 +197,6 @@ impl Store {
     fn record_path(&self, id: &str) -> PathBuf {
         self.root.join("records").join(format!("{id}.json"))
     }
-}
-
-/// Reads a record from a file of its own.
-pub fn read_record(path: &Path) -> Result<Record> {
-    record_from_json(path, &read(path)?)
-}
-
-/// Writes a record to a file of its own.
-pub fn write_record(path: &Path, record: &Record) -> Result<()> {
-    write(path, record)
 }
 
 /// A record from the text of its file; `path` is for errors.

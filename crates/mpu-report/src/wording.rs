@@ -11,6 +11,22 @@ pub(crate) fn list<T: ToString>(things: impl IntoIterator<Item = T>) -> String {
     things.join(", ")
 }
 
+/// Each of some things once, in the order in which they first come.
+pub(crate) fn in_order<T: PartialEq>(things: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for thing in things {
+        if !seen.contains(&thing) {
+            seen.push(thing);
+        }
+    }
+    seen
+}
+
+/// A number with two decimals, or a dash.
+pub(crate) fn or_dash(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.2}"))
+}
+
 /// Names as code, with commas.
 pub(crate) fn code_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     list(names.into_iter().map(|name| format!("`{name}`")))

@@ -185,7 +185,7 @@ impl Classifier {
     }
 
     fn of_folder(folder: &RunFolder, module: Option<&Module>) -> Result<Self> {
-        let (card, scorer) = folder.model(module)?;
+        let (card, scorer) = ModelCard::read(folder, module)?;
         let place = folder.file("model.json").display().to_string();
         let mut model = Self::of(card, scorer, &place)?;
         model.held_out = folder.held_out(&model.card.class_names)?;

@@ -323,11 +323,8 @@ fn complete_kinds(table: &mut toml::Table) -> Result<()> {
     }
     let train = table.get_mut("train").and_then(toml::Value::as_table_mut);
     if let Some(toml::Value::Table(optimizer)) = train.and_then(|t| t.get_mut("optimizer")) {
-        let kind = if optimizer.contains_key("momentum") {
-            "sgd"
-        } else {
-            "adam"
-        };
+        let momentum = optimizer.contains_key("momentum");
+        let kind = if momentum { "sgd" } else { "adam" };
         let kind = optimizer.entry("kind").or_insert_with(|| kind.into());
         if kind.as_str() == Some("adam") {
             for (key, value) in toml::Table::try_from(OptimSpec::ADAM)? {
@@ -364,9 +361,8 @@ impl RunConfig {
             self.data.validation_share = Pulse::HELD_OUT;
         }
         self.check(self.data.validation_share)?;
-        let few = self
-            .labeled_per_class()
-            .is_some_and(|n| n < SelfTraining::FEW_LABELED);
+        let labeled = self.labeled_per_class();
+        let few = labeled.is_some_and(|n| n < SelfTraining::FEW_LABELED);
         if let (Some(constants), true) = (&mut self.train.self_training, few) {
             constants.folds.get_or_insert(SelfTraining::FOLDS);
         }

@@ -21,20 +21,14 @@ impl HeldOutCheck {
     pub fn new(held: &HeldOut, names: &[String]) -> Self {
         let n_classes = names.len() + 1;
         let counts = mpu_data::dataset::count_classes(&held.classes, n_classes);
-        let name = |class: usize| names.get(class).map_or(UNKNOWN, String::as_str).to_owned();
+        let all = names.iter().map(String::as_str).chain([UNKNOWN]);
         Self {
             rows: held.classes.len(),
-            classes: counts
-                .into_iter()
-                .enumerate()
-                .map(|(class, n)| (name(class), n))
-                .collect(),
+            classes: all.map(str::to_owned).zip(counts).collect(),
             taken_as_negative: held.negative_names.keys().cloned().collect(),
         }
     }
-}
 
-impl HeldOutCheck {
     fn describe(&self, format: Format) -> String {
         let counts = self.classes.iter().map(|(name, n)| format!("{name} {n}"));
         let counts = counts.collect::<Vec<_>>().join(", ");
@@ -57,11 +51,8 @@ pub fn describe_check(
     let rendered = |table: &Table| mpu_report::render(format, table, &());
     let say = |line: String| prose(format, &line);
     let mut text = String::new();
-    let files: Vec<String> = check
-        .files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
+    let files = check.files.iter().map(|file| file.display().to_string());
+    let files: Vec<String> = files.collect();
     text += &say(format!("read: {} ({})", files.join(", "), check.format));
     text += &say(format!(
         "rows: {}, numbers per row: {}",

@@ -95,23 +95,14 @@ impl Error {
 
 /// Puts the names of classes in the place of their numbers: "class 0" becomes "class `dent`".
 fn name_classes(message: &str, names: &[String]) -> String {
-    let mut named = String::with_capacity(message.len());
     let mut parts = message.split("class ");
-    named.push_str(parts.next().unwrap_or_default());
+    let mut named = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let end = part
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(part.len());
-        let name = part[..end]
-            .parse()
-            .ok()
-            .and_then(|class: usize| names.get(class));
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        let class = part[..part.len() - rest.len()].parse::<usize>();
         named.push_str("class ");
-        match name {
-            Some(name) => {
-                named.extend(["`", name, "`"]);
-                named.push_str(&part[end..]);
-            }
+        match class.ok().and_then(|class| names.get(class)) {
+            Some(name) => named.extend(["`", name, "`", rest]),
             None => named.push_str(part),
         }
     }

@@ -31,6 +31,12 @@ pub fn read_text(path: &Path) -> Result<String> {
         .with_context(|| format!("reading {}, which must be UTF-8 text", path.display()))
 }
 
+/// The name of a file, without the folders it is in.
+pub(crate) fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
 /// Refuses a path at which no new folder can be made: there is a file, or a folder that holds more than what a killed
 /// process left half-written.
 pub(crate) fn check_new_folder(path: &Path) -> Result<()> {

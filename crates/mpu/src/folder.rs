@@ -158,7 +158,7 @@ pub struct HeldOutScores {
 
 impl ModelCard {
     /// Reads the card and the weights of a finished run.
-    fn read(folder: &RunFolder, module: Option<&Module>) -> Result<(Self, Scorer)> {
+    pub(crate) fn read(folder: &RunFolder, module: Option<&Module>) -> Result<(Self, Scorer)> {
         let path = folder.path().display();
         let file = folder.file(CARD);
         let bytes = folder.read(CARD)?.with_context(|| format!(
@@ -179,22 +179,18 @@ impl ModelCard {
                 folder.file(name).display()
             ))
         };
-        let network = match &card.model {
-            None => None,
-            Some(spec) => {
-                check_module(&path, spec, module)?;
-                let params = model_from_bytes(spec, &folder.needed(NETWORK)?);
-                let params = params.map_err(|error| damaged(NETWORK, &error))?;
-                Some(predictor(module, params)?)
-            }
-        };
-        let forest = if card.forest.is_some() {
+        let network = card.model.as_ref().map(|spec| -> Result<_> {
+            check_module(&path, spec, module)?;
+            let params = model_from_bytes(spec, &folder.needed(NETWORK)?);
+            predictor(module, params.map_err(|error| damaged(NETWORK, &error))?)
+        });
+        let network = network.transpose()?;
+        let forest = card.forest.map(|_| -> Result<_> {
             let forest = Forest::from_bytes(&folder.needed(FOREST)?);
-            Some(Arc::new(forest.map_err(|error| damaged(FOREST, &error))?))
-        } else {
-            None
-        };
-        Ok((card, Scorer::new(network, forest)?))
+            Ok(Arc::new(forest.map_err(|error| damaged(FOREST, &error))?))
+        });
+        let scorer = Scorer::new(network, forest.transpose()?)?;
+        Ok((card, scorer))
     }
 }
 
@@ -330,19 +326,13 @@ impl RunFolder {
     /// Writes the state and the figures so far.
     pub fn write_checkpoint(&self, state: &State) -> Result<()> {
         write_state(&self.file(CHECKPOINT), state)?;
-        self.write_metrics(&state.history)
-    }
-
-    /// Writes `metrics.csv`: one line per epoch.
-    pub(crate) fn write_metrics(&self, history: &[EpochMetrics]) -> Result<()> {
-        files::write_atomic(&self.file(METRICS), &metrics_csv(history)?)
+        files::write_atomic(&self.file(METRICS), &metrics_csv(&state.history)?)
     }
 
     /// Writes files, the last one last of all.
     pub(crate) fn write(&self, files: &ModelFiles) -> Result<()> {
-        files
-            .iter()
-            .try_for_each(|(name, bytes)| files::write_atomic(&self.file(name), bytes))
+        let mut files = files.iter();
+        files.try_for_each(|(name, bytes)| files::write_atomic(&self.file(name), bytes))
     }
 
     pub(crate) fn background(&self, shape: Shape) -> Result<Option<Background>> {
@@ -416,11 +406,6 @@ impl RunFolder {
         let text = String::from_utf8_lossy(&bytes);
         Ok(Some(record_from_json(&self.file(RECORD), &text)?))
     }
-
-    /// The model of a finished run.
-    pub(crate) fn model(&self, module: Option<&Module>) -> Result<(ModelCard, Scorer)> {
-        ModelCard::read(self, module)
-    }
 }
 
 /// What the folder of a model holds.
@@ -455,10 +440,8 @@ impl Contents<'_> {
             let text = record_to_json(Path::new(RECORD), record)?;
             files.push((RECORD, text.into_bytes()));
         }
-        let named = files.into_iter();
-        Ok(named
-            .map(|(name, bytes)| (name.to_owned(), bytes))
-            .collect())
+        let named = |(name, bytes): (&str, Vec<u8>)| (name.to_owned(), bytes);
+        Ok(files.into_iter().map(named).collect())
     }
 }
 
@@ -468,10 +451,7 @@ fn metrics_csv(history: &[EpochMetrics]) -> Result<Vec<u8>> {
     for metrics in history {
         writer.serialize(metrics).context("writing metrics.csv")?;
     }
-    let bytes = writer.into_inner();
-    bytes
-        .map_err(csv::IntoInnerError::into_error)
-        .context("writing metrics.csv")
+    written(writer, METRICS)
 }
 
 /// `held-out.csv`: the class of a labelled row (blank in the pool), and its scores.
@@ -488,10 +468,13 @@ fn held_out_csv(held: &HeldOutScores, class_names: &[String]) -> Result<Vec<u8>>
         let scores = scores.iter().map(ToString::to_string);
         writer.write_record([label].into_iter().chain(scores))?;
     }
-    let bytes = writer.into_inner();
-    bytes
-        .map_err(csv::IntoInnerError::into_error)
-        .context("writing held-out.csv")
+    written(writer, HELD_OUT)
+}
+
+/// What was written for a file.
+fn written(writer: csv::Writer<Vec<u8>>, name: &str) -> Result<Vec<u8>> {
+    let bytes = writer.into_inner().map_err(csv::IntoInnerError::into_error);
+    bytes.with_context(|| format!("writing {name}"))
 }
 
 /// Reads the state of a run, if it was kept.

@@ -104,15 +104,9 @@ impl Subgrouped {
         options: &EstimateOptions,
         seed: Seed,
     ) -> Result<GroupedReport> {
-        let estimator = kind.build();
-        estimate_by_subgroups(
-            &self.margins,
-            &self.classes,
-            estimator.as_ref(),
-            options,
-            seed,
-        )
-        .context("estimating the class priors by sub-groups")
+        let (margins, classes, estimator) = (&self.margins, &self.classes, kind.build());
+        estimate_by_subgroups(margins, classes, estimator.as_ref(), options, seed)
+            .context("estimating the class priors by sub-groups")
     }
 
     /// For each class: what is known about the choice of its labelled rows, in words.
@@ -128,11 +122,8 @@ impl Subgrouped {
     }
 
     fn sentence(&self, found: &ClassSelection, name: &str, features: &[String]) -> String {
-        let first = self
-            .classes
-            .iter()
-            .take_while(|&&class| class < found.class)
-            .count();
+        let first = self.classes.partition_point(|&class| class < found.class);
+        let who = |at: usize| words(&self.traits[first + at], features);
         let n_rows: usize = found.groups.iter().map(|group| group.rows).sum();
         match found.selection {
             Selection::TooFewRows => format!(
@@ -150,29 +141,15 @@ impl Subgrouped {
                 found.groups.iter().filter(|group| group.seen).count()
             ),
             Selection::Uneven => {
-                let told = found
-                    .groups
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, group)| group.seen);
-                let told = told.map(|(at, group)| {
-                    let who = words(&self.traits[first + at], features);
-                    format!("rows {who}: {}", shares(group))
-                });
+                let groups = found.groups.iter().enumerate();
+                let seen = groups.filter(|(_, group)| group.seen);
+                let told = seen.clone();
+                let told = told.map(|(at, group)| format!("rows {}: {}", who(at), shares(group)));
                 let told: Vec<String> = told.collect();
-                let rare = |group: &&Subgroup| group.seen && group.labeled_share < group.pool_share;
-                let rare = found
-                    .groups
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, group)| rare(group));
-                let rare = rare.max_by(|a, b| {
-                    let missing = |group: &Subgroup| group.pool_share - group.labeled_share;
-                    missing(a.1).total_cmp(&missing(b.1))
-                });
-                let who = rare.map_or_else(String::new, |(at, _)| {
-                    format!(" {}", words(&self.traits[first + at], features))
-                });
+                let missing = |group: &Subgroup| group.pool_share - group.labeled_share;
+                let rare = seen.filter(|(_, group)| group.labeled_share < group.pool_share);
+                let rare = rare.max_by(|a, b| missing(a.1).total_cmp(&missing(b.1)));
+                let who = rare.map_or_else(String::new, |(at, _)| format!(" {}", who(at)));
                 format!(
                     "class `{name}`: its labelled rows do not look like a random draw of the class. {}. Its share of the \
                      pool is then estimated too low, and its other rows are found too rarely. Label some more rows{who}; \
@@ -206,13 +183,11 @@ fn words(traits: &[Trait], features: &[String]) -> String {
             None => format!("{how} `{name}`"),
         }
     };
-    match traits {
-        [] => "near the middle of the class".to_owned(),
-        _ => format!(
-            "with {}",
-            traits.iter().map(word).collect::<Vec<_>>().join(" and ")
-        ),
+    if traits.is_empty() {
+        return "near the middle of the class".to_owned();
     }
+    let words: Vec<String> = traits.iter().map(word).collect();
+    format!("with {}", words.join(" and "))
 }
 
 /// The features by which a group differs most from all of these rows.

@@ -125,15 +125,11 @@ impl Prepared {
         let scaling = config.data.scaling.unwrap_or_default();
         let (problem, scaler) = Problem::of(data, &split, scaling)?;
         let names = config.class_names();
-        let estimated = match config.data.priors {
-            None => None,
-            Some(Auto::Auto) => Some(estimate_priors(
-                problem.train(),
-                problem.classes(),
-                Seed(config.seed),
-                observer,
-            )?),
-        };
+        let estimated = config.data.priors.map(|Auto::Auto| {
+            let (train, classes) = (problem.train(), problem.classes());
+            estimate_priors(train, classes, Seed(config.seed), observer)
+        });
+        let estimated = estimated.transpose()?;
         let priors = match &estimated {
             Some(report) => report.priors()?,
             None => shifted(&split.priors, config.data.prior_shift.as_deref())?,
@@ -220,11 +216,8 @@ fn shifted(priors: &Priors, shift: Option<&[f64]>) -> Result<Priors> {
     let Some(shift) = shift else {
         return Ok(priors.clone());
     };
-    let moved = priors
-        .as_slice()
-        .iter()
-        .zip(shift)
-        .map(|(pi, delta)| pi + delta);
+    let pairs = priors.as_slice().iter().zip(shift);
+    let moved = pairs.map(|(pi, delta)| pi + delta);
     // A prior that a shift takes away in full may end below zero by rounding.
     let moved = moved.map(|pi| if pi.abs() < 1e-9 { 0.0 } else { pi });
     Priors::new(moved.collect()).context("data.prior-shift")

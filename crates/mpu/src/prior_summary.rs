@@ -110,18 +110,15 @@ pub fn prior_chart(
         used: used.map(|used| used[class.class]),
         truth: truth.map(|truth| truth[class.class]),
     };
+    let estimate = |class: &ClassReport| {
+        Some(Estimate {
+            value: class.estimate,
+            interval: Some((class.interval.low, class.interval.high)),
+        })
+    };
     let estimator = |report: &&PriorReport| EstimatorPriors {
         estimator: report.estimator.to_string(),
-        estimates: report
-            .classes
-            .iter()
-            .map(|class| {
-                Some(Estimate {
-                    value: class.estimate,
-                    interval: Some((class.interval.low, class.interval.high)),
-                })
-            })
-            .collect(),
+        estimates: report.classes.iter().map(estimate).collect(),
     };
     PriorEstimates {
         classes: bounds.classes.iter().zip(classes).map(class).collect(),

@@ -52,12 +52,8 @@ impl Trained {
             let found = self.scores(config, prepared, &test.features)?;
             scores = measured(reported, history, config.method, priors, test, &found)?;
             let classes = priors.classes();
-            heat = Some(by_class(
-                classes,
-                test,
-                &top_classes(&found, classes.get()),
-                &found,
-            )?);
+            let given = top_classes(&found, classes.get());
+            heat = Some(by_class(classes, test, &given, &found)?);
         }
         let column = |value: fn(&EpochMetrics) -> Option<f64>| -> Vec<f64> {
             let values: Option<_> = history.iter().map(|m| value(m).map(round)).collect();
@@ -173,11 +169,7 @@ pub(crate) fn judged(model: &Classifier, test: &Judged) -> Result<(Scores, Heat)
             ..rule
         };
         let moved = model.decide(&moved, &found.scores)?;
-        let shifted = Confusion::new(classes, &test.classes, &moved.answers)?;
-        let reliability = Reliability::new(classes, &test.classes, &probabilities, BINS)?;
-        scores.shifted_accuracy = Some(round(shifted.accuracy()));
-        scores.shifted_f1 = Some(round(shifted.macro_rates().f1));
-        scores.calibration_error = Some(round(reliability.top_error));
+        add_probable(&mut scores, classes, test, &moved.answers, &probabilities)?;
     }
     let heat = by_class(classes, test, &found.answers, &found.scores)?;
     Ok((scores, heat))
@@ -215,13 +207,25 @@ fn measured(
         let now = shift::estimate_priors(priors, &probabilities)?.priors;
         let moved = reweighted(priors, &now, &probabilities)?;
         let answers = Decision::Argmax.answers(classes, &moved)?;
-        let shifted = Confusion::new(classes, &test.classes, &answers)?;
-        let reliability = Reliability::new(classes, &test.classes, &probabilities, BINS)?;
-        found.shifted_accuracy = Some(round(shifted.accuracy()));
-        found.shifted_f1 = Some(round(shifted.macro_rates().f1));
-        found.calibration_error = Some(round(reliability.top_error));
+        add_probable(&mut found, classes, test, &answers, &probabilities)?;
     }
     Ok(Some(found))
+}
+
+/// Adds what needs probabilities: how good answers are under class shares estimated anew, and the calibration error.
+fn add_probable(
+    scores: &mut Scores,
+    classes: ClassCount,
+    test: &Judged,
+    moved: &[usize],
+    probabilities: &[f64],
+) -> Result<()> {
+    let shifted = Confusion::new(classes, &test.classes, moved)?;
+    let reliability = Reliability::new(classes, &test.classes, probabilities, BINS)?;
+    scores.shifted_accuracy = Some(round(shifted.accuracy()));
+    scores.shifted_f1 = Some(round(shifted.macro_rates().f1));
+    scores.calibration_error = Some(round(reliability.top_error));
+    Ok(())
 }
 
 /// The mean test accuracy of the last ten epochs.

@@ -137,26 +137,19 @@ impl<'a> TableRows<'a> {
         scaler.apply(&mut held_sample.features)?;
         let kept = KeptRows::of(&self.table, &train, &held, seed)?;
         let labels = &self.table.labels;
-        let pool = train.iter().copied();
-        let pool: Vec<usize> = pool
-            .filter(|&row| labels[row] == MpuLabel::Unlabeled)
-            .collect();
+        let mut pool = train.clone();
+        pool.retain(|&row| labels[row] == MpuLabel::Unlabeled);
         let (shape, spec) = (self.table.features.shape(), self.forest());
         let growing = Instant::now();
-        let ground = if self.has_forest() {
-            Some(self.ground(labels, classes)?)
-        } else {
-            None
-        };
+        let ground = self.has_forest().then(|| self.ground(labels, classes));
+        let ground = ground.transpose()?;
         if let Cow::Owned(table) = &mut self.table {
             table.features = Features::new(Vec::new(), shape)?;
             (table.labels, table.ids) = (Vec::new(), None);
         }
         let (table, config) = (&self.table, &self.config);
-        let teacher = match ground {
-            Some(ground) => Some(Teacher::fit(ground, spec, seed, observer)?),
-            None => None,
-        };
+        let teacher = ground.map(|ground| Teacher::fit(ground, spec, seed, observer));
+        let teacher = teacher.transpose()?;
         let mut seconds = growing.elapsed().as_secs_f64();
         let (priors, estimated) = self.priors(teacher.as_ref(), &train_sample, observer)?;
         let mut problem = Problem::new(classes, train_sample)?.with_validation(held_sample)?;
@@ -233,12 +226,10 @@ impl<'a> TableRows<'a> {
             return Ok((self.given_priors(given)?, None));
         }
         let report = match teacher {
-            Some(teacher) => priors_from_margins(
-                &teacher.margins()?,
-                self.estimator(),
-                &EstimateOptions::default(),
-                seed,
-            ),
+            Some(teacher) => {
+                let (margins, options) = (teacher.margins()?, EstimateOptions::default());
+                priors_from_margins(&margins, self.estimator(), &options, seed)
+            }
             None => estimate_priors(train, self.table.classes()?, seed, observer),
         };
         let report = report.map_err(|error| error.naming(&self.table.class_names))?;

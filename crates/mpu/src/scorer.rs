@@ -77,9 +77,8 @@ impl Scorer {
 
     /// How many rows go through at once: parts of a multiple of it waste nothing.
     pub(crate) fn batch_rows(&self) -> usize {
-        self.network
-            .as_ref()
-            .map_or(FOREST_ROWS, |network| network.batch_rows())
+        let network = self.network.as_ref();
+        network.map_or(FOREST_ROWS, |network| network.batch_rows())
     }
 
     /// The scores of encoded rows, in which NaN is a missing value, on this thread.

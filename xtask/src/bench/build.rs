@@ -30,16 +30,10 @@ pub(crate) fn run(root: &Path, args: &Build) -> Result<()> {
     let all = n_crates(root, &[])?;
     let fewest = n_crates(root, &["--no-default-features"])?;
     // Thin LTO, 4 units and level 3 everywhere was the profile `release` before it was `dist`, and there were no PNG figures.
-    let former = [
-        "--profile",
-        "dist",
-        "--no-default-features",
-        "--features",
-        "fetch,images,parquet",
-    ];
-    let former = clean_build(root, &former)?;
-    let ours = clean_build(root, &["--release"])?;
-    let bare = clean_build(root, &["--release", "--no-default-features"])?;
+    let former = "--profile dist --no-default-features --features fetch,images,parquet";
+    let former = clean_build(root, former)?;
+    let ours = clean_build(root, "--release")?;
+    let bare = clean_build(root, "--release --no-default-features")?;
     let rows = [
         (
             "`--profile dist`, which `--release` was before, without PNG figures",
@@ -65,30 +59,24 @@ pub(crate) fn run(root: &Path, args: &Build) -> Result<()> {
         rows.join("\n"),
         machine()
     );
-    print!("{text}");
-    if args.write {
-        page::write_section(root, "BENCHMARKS.md", "build", &text)?;
-    }
-    Ok(())
+    page::show_section(root, ("BENCHMARKS.md", "build"), &text, args.write)
 }
 
-fn clean_build(root: &Path, flags: &[&str]) -> Result<Cost> {
+fn clean_build(root: &Path, flags: &str) -> Result<Cost> {
     let folder = folder(root)?.join("clean");
     removed(&folder)?;
-    eprintln!("building with {}", flags.join(" "));
+    eprintln!("building with {flags}");
     let (start, cpu) = (Instant::now(), children_cpu_minutes());
-    output(
-        Command::new("cargo")
-            .args(["build", "--package", "mpu-cli"])
-            .args(flags)
-            .current_dir(root)
-            .env("CARGO_TARGET_DIR", &folder),
-    )?;
+    let mut build = Command::new("cargo");
+    build.args(["build", "--package", "mpu-cli"]);
+    build
+        .args(flags.split(' '))
+        .env("CARGO_TARGET_DIR", &folder);
+    output(build.current_dir(root))?;
+    let cpu = children_cpu_minutes().zip(cpu);
     let cost = Cost {
         minutes: start.elapsed().as_secs_f64() / 60.0,
-        cpu_minutes: children_cpu_minutes()
-            .zip(cpu)
-            .map(|(after, before)| after - before),
+        cpu_minutes: cpu.map(|(after, before)| after - before),
     };
     removed(&folder)?;
     Ok(cost)
@@ -105,28 +93,13 @@ fn children_cpu_minutes() -> Option<f64> {
 
 /// How many packages a build of `mpu-cli` compiles on this platform.
 fn n_crates(root: &Path, flags: &[&str]) -> Result<usize> {
-    let tree = [
-        "tree",
-        "--package",
-        "mpu-cli",
-        "--edges",
-        "normal,build",
-        "--prefix",
-        "none",
-    ];
-    let format = ["--format", "{p}"];
-    let text = output(
-        Command::new("cargo")
-            .args(tree)
-            .args(format)
-            .args(flags)
-            .current_dir(root),
-    )?;
+    let tree = "tree --package mpu-cli --edges normal,build --prefix none --format {p}";
+    let mut command = Command::new("cargo");
+    command.args(tree.split(' ')).args(flags);
+    let text = output(command.current_dir(root))?;
     let names = text.lines().map(|line| line.trim_end_matches(" (*)"));
-    Ok(names
-        .filter(|name| !name.is_empty())
-        .collect::<BTreeSet<_>>()
-        .len())
+    let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    Ok(names.len())
 }
 
 #[cfg(test)]

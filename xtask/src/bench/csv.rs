@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Target, available, built, folder, median, number, output, python_with};
+use super::{Target, available, built, folder, generator, median, number, output, python_with};
 
 /// The table to measure with, and how often.
 #[derive(Debug, clap::Args)]
@@ -73,11 +73,8 @@ pub(crate) fn run(root: &Path, args: &Size) -> Result<()> {
         mine.push(number(&text, "peak-over-matrix")?);
         let Some(python) = &python else { continue };
         let mut peer = Command::new(python);
-        let peer = output(
-            peer.args(["-c", PEER])
-                .arg(&table)
-                .arg(args.columns.to_string()),
-        )?;
+        peer.args(["-c", PEER]).arg(&table);
+        let peer = output(peer.arg(args.columns.to_string()))?;
         let (sum, theirs) = (number(&text, "sum")?, number(&peer, "sum")?);
         ensure!(
             (sum - theirs).abs() <= 1e-3 * theirs.abs().max(1.0),
@@ -117,13 +114,10 @@ fn write_table(path: &Path, rows: usize, columns: usize) -> Result<()> {
         write!(file, "c{column},").with_context(writing)?;
     }
     writeln!(file, "label").with_context(writing)?;
-    let mut state = 1u64;
+    let mut next = generator();
     for row in 0..rows {
         for _ in 0..columns {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let value = (state >> 40) as f64 / f64::from(1 << 24) * 20.0 - 10.0;
+            let value = (next() >> 40) as f64 / f64::from(1 << 24) * 20.0 - 10.0;
             write!(file, "{value:.5},").with_context(writing)?;
         }
         let label = ["a", "", "b", ""][row % 4];

@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Target, built, folder, machine, median, number, output, page, python_with};
+use super::{
+    Target, built, folder, generator, machine, median, number, output, page, scikit_learn,
+};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -88,21 +90,16 @@ pub(crate) fn run(root: &Path, args: &Forest) -> Result<()> {
         "at least 100 rows, 4 columns, 2 classes and 1 round"
     );
     let folder = folder(root)?;
-    let table = folder.join(format!(
-        "forest-{}x{}x{}.f32",
-        args.rows, args.columns, args.classes
-    ));
-    write_table(
-        &table,
-        args.rows + args.rows / 5,
-        args.columns,
-        args.classes,
-    )?;
+    let &Forest {
+        rows,
+        columns,
+        classes,
+        ..
+    } = args;
+    let table = folder.join(format!("forest-{rows}x{columns}x{classes}.f32"));
+    write_table(&table, rows + rows / 5, columns, classes)?;
     let ours = built(root, "mpu-models", Target::Example("forest"))?;
-    let python = python_with(&folder, &["numpy", "scikit-learn"]).context(
-        "this compares with scikit-learn, from PyPI in a virtual environment\n\
-         hint: install Python 3 with its module `venv` (Debian: `apt install python3-venv`)",
-    )?;
+    let python = scikit_learn(&folder)?;
     let mut text = String::new();
     writeln!(
         text,
@@ -115,8 +112,15 @@ pub(crate) fn run(root: &Path, args: &Forest) -> Result<()> {
         let (mut mine, mut theirs) = (Runs::default(), Runs::default());
         for round in 1..=args.rounds {
             eprintln!("{peer}: round {round} of {}", args.rounds);
-            mine.add(&run_ours(&ours, &table, args, [splits, sample], round)?)?;
-            theirs.add(&run_peer(&python, &table, args, peer, round)?)?;
+            let sizes = [columns, classes, rows, args.trees].map(|size| size.to_string());
+            let mut our_run = Command::new(&ours);
+            our_run.arg(&table).args(sizes).args([splits, sample]);
+            mine.add(&output(our_run.arg(round.to_string()))?)?;
+            let sizes = [columns, rows, args.trees, round].map(|size| size.to_string());
+            let mut their_run = Command::new(&python);
+            their_run.args(["-W", "ignore", "-c", PEER]).arg(&table);
+            their_run.args(sizes).arg(peer).env("OMP_NUM_THREADS", "1");
+            theirs.add(&output(&mut their_run)?)?;
         }
         writeln!(
             text,
@@ -133,46 +137,7 @@ pub(crate) fn run(root: &Path, args: &Forest) -> Result<()> {
         machine(),
         args.rounds
     )?;
-    print!("{text}");
-    if args.write {
-        page::write_section(root, "BENCHMARKS.md", "forest", &text)?;
-    }
-    Ok(())
-}
-
-fn run_ours(
-    program: &Path,
-    table: &Path,
-    args: &Forest,
-    words: [&str; 2],
-    round: usize,
-) -> Result<String> {
-    let sizes = [args.columns, args.classes, args.rows, args.trees];
-    output(
-        Command::new(program)
-            .arg(table)
-            .args(sizes.map(|size| size.to_string()))
-            .args(words)
-            .arg(round.to_string()),
-    )
-}
-
-fn run_peer(
-    python: &PathBuf,
-    table: &Path,
-    args: &Forest,
-    peer: &str,
-    round: usize,
-) -> Result<String> {
-    let sizes = [args.columns, args.rows, args.trees, round];
-    output(
-        Command::new(python)
-            .args(["-W", "ignore", "-c", PEER])
-            .arg(table)
-            .args(sizes.map(|size| size.to_string()))
-            .arg(peer)
-            .env("OMP_NUM_THREADS", "1"),
-    )
+    page::show_section(root, ("BENCHMARKS.md", "forest"), &text, args.write)
 }
 
 /// Three clouds of each class in the first two fifths of the columns, sums of two of these in another fifth, and
@@ -180,13 +145,8 @@ fn run_peer(
 fn write_table(path: &Path, rows: usize, columns: usize, classes: usize) -> Result<()> {
     let writing = || format!("writing {}", path.display());
     let mut file = BufWriter::new(File::create(path).with_context(writing)?);
-    let mut state = 1_u64;
-    let mut unit = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1_u64 << 53) as f64
-    };
+    let mut next = generator();
+    let mut unit = || (next() >> 11) as f64 / (1_u64 << 53) as f64;
     let informative = columns * 2 / 5;
     let clouds = 3 * classes;
     let centers: Vec<f64> = (0..clouds * informative)
@@ -223,12 +183,8 @@ mod tests {
         write_table(&path, 30, 10, 4).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(bytes.len(), 30 * 11 * 4);
-        let numbers: Vec<f32> = bytes
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|four| f32::from_le_bytes(*four))
-            .collect();
+        let fours = bytes.as_chunks::<4>().0.iter();
+        let numbers: Vec<f32> = fours.map(|four| f32::from_le_bytes(*four)).collect();
         let classes: Vec<f32> = numbers.chunks(11).map(|row| row[10]).collect();
         assert_eq!(classes[..6], [0.0, 1.0, 2.0, 3.0, 0.0, 1.0]);
         assert!(numbers.iter().all(|value| value.is_finite()));

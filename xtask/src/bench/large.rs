@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Target, built, folder, machine, number, page, python_with};
+use super::{folder, machine, number, page, program, scikit_learn};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -33,12 +33,9 @@ pub(crate) fn run(root: &Path, args: &Large) -> Result<()> {
         args.rows >= 1000 && args.columns >= 6 && args.rounds > 0,
         "at least 1000 rows, 6 columns and 1 round"
     );
-    let ours = built(root, "mpu-cli", Target::Binary("mpu-cli"))?;
+    let ours = program(root, None)?;
     let folder = folder(root)?;
-    let python = python_with(&folder, &["numpy", "scikit-learn"]).context(
-        "this compares with scikit-learn, from PyPI in a virtual environment\n\
-         hint: install Python 3 with its module `venv` (Debian: `apt install python3-venv`)",
-    )?;
+    let python = scikit_learn(&folder)?;
     let sizes = [args.rows, args.columns, args.rounds];
     let measured = Command::new(python)
         .args(["-c", MEASURE])
@@ -53,11 +50,7 @@ pub(crate) fn run(root: &Path, args: &Large) -> Result<()> {
         "the measurement failed\nhint: run it again; rounds that are done are kept"
     );
     let text = section(args, &String::from_utf8_lossy(&measured.stdout))?;
-    print!("{text}");
-    if args.write {
-        page::write_section(root, "BENCHMARKS.md", "large", &text)?;
-    }
-    Ok(())
+    page::show_section(root, ("BENCHMARKS.md", "large"), &text, args.write)
 }
 
 /// The section, from what was measured.

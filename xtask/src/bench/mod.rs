@@ -96,21 +96,25 @@ fn built(root: &Path, package: &str, target: Target<'_>) -> Result<PathBuf> {
         Target::Example(name) => ("--example", name, "target/dist/examples"),
     };
     eprintln!("building {name}");
-    output(
-        Command::new("cargo")
-            .args([
-                "build",
-                "--profile",
-                "dist",
-                "--package",
-                package,
-                kind,
-                name,
-            ])
-            .current_dir(root)
-            .env("CARGO_TARGET_DIR", root.join("target")),
-    )?;
+    let mut build = Command::new("cargo");
+    build.args([
+        "build",
+        "--profile",
+        "dist",
+        "--package",
+        package,
+        kind,
+        name,
+    ]);
+    build.env("CARGO_TARGET_DIR", root.join("target"));
+    output(build.current_dir(root))?;
     Ok(root.join(folder).join(name))
+}
+
+/// The given program, or `mpu-cli` built with everything optimised.
+fn program(root: &Path, given: Option<&PathBuf>) -> Result<PathBuf> {
+    let built = || built(root, "mpu-cli", Target::Binary("mpu-cli"));
+    given.cloned().map_or_else(built, Ok)
 }
 
 /// What to build.
@@ -132,27 +136,40 @@ pub(crate) fn python_with(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
     let python = environment.join("bin").join("python");
     if !python.exists() {
         eprintln!("making a virtual environment with {}", packages.join(", "));
-        output(
-            Command::new("python3")
-                .args(["-m", "venv"])
-                .arg(&environment),
-        )?;
+        let mut make = Command::new("python3");
+        output(make.args(["-m", "venv"]).arg(&environment))?;
     }
     let install = ["-m", "pip", "install", "--quiet"];
     output(Command::new(&python).args(install).args(packages))?;
     Ok(python)
 }
 
+/// A Python with scikit-learn, which is what is compared with.
+fn scikit_learn(folder: &Path) -> Result<PathBuf> {
+    python_with(folder, &["numpy", "scikit-learn"]).context(
+        "this compares with scikit-learn, from PyPI in a virtual environment\n\
+         hint: install Python 3 with its module `venv` (Debian: `apt install python3-venv`)",
+    )
+}
+
+/// Numbers of 64 bits from a fixed generator, of which the upper ones are the more random.
+fn generator() -> impl FnMut() -> u64 {
+    let mut state = 1_u64;
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state
+    }
+}
+
 /// The number after `key` in lines of `key value`.
 pub(crate) fn number(text: &str, key: &str) -> Result<f64> {
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+    let mut lines = text.lines();
+    let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
     let value = value.with_context(|| format!("no line `{key}` in:\n{text}"))?;
-    value
-        .trim()
-        .parse()
-        .with_context(|| format!("`{value}` is not a number"))
+    let number = value.trim().parse();
+    number.with_context(|| format!("`{value}` is not a number"))
 }
 
 fn median(values: &mut [f64]) -> f64 {

@@ -5,8 +5,17 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// Replaces what stands between the marks of a section.
-pub(crate) fn write_section(root: &Path, page: &str, name: &str, text: &str) -> Result<()> {
+/// Prints a section, and replaces what stands between its marks if `write` asks for that.
+pub(crate) fn show_section(
+    root: &Path,
+    (page, name): (&str, &str),
+    text: &str,
+    write: bool,
+) -> Result<()> {
+    print!("{text}");
+    if !write {
+        return Ok(());
+    }
     let path = root.join("docs").join(page);
     let page = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     let page = replaced(&page, name, text).with_context(|| format!("{}", path.display()))?;

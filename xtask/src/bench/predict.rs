@@ -8,8 +8,7 @@ use anyhow::{Result, ensure};
 
 use super::csv::Size;
 use super::{
-    Target, available, built, folder, machine, median, number, output, python_with, removed,
-    watched,
+    available, folder, machine, median, number, output, program, python_with, removed, watched,
 };
 
 /// Rows that both models are trained on; how well does not matter here.
@@ -47,8 +46,7 @@ pub(crate) fn run(root: &Path, args: &Size) -> Result<()> {
     let [large, tenth, train] =
         [args.rows, args.rows.div_ceil(10), TRAIN_ROWS].map(|rows| args.table(&folder, rows));
     let (large, tenth, train) = (large?, tenth?, train?);
-    let program = built(root, "mpu-cli", Target::Binary("mpu-cli"))?;
-    let ours = Ours::train(program, &folder, &train)?;
+    let ours = Ours::train(program(root, None)?, &folder, &train)?;
     let peer = available("scikit-learn", Peer::fit(&folder, &train));
     let (mut ratios, mut peaks, mut small_peaks) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=args.rounds {
@@ -104,26 +102,12 @@ impl Ours {
             out: folder.join("scored-ours.csv"),
         };
         removed(&ours.model)?;
-        let settings = [
-            "--priors",
-            "a=0.2,b=0.2",
-            "--method",
-            "csmpu-exact-nn",
-            "--epochs",
-            "2",
-            "--set",
-            "model={kind=\"mlp\", hidden=[100]}",
-            "--quiet",
-            "--out",
-        ];
-        output(
-            Command::new(&ours.program)
-                .arg("train")
-                .arg("--data")
-                .arg(train)
-                .args(settings)
-                .arg(&ours.model),
-        )?;
+        let settings = "--priors a=0.2,b=0.2 --method csmpu-exact-nn --epochs 2 --quiet";
+        let mut command = Command::new(&ours.program);
+        command.arg("train").arg("--data").arg(train);
+        command.args(settings.split(' '));
+        command.args(["--set", "model={kind=\"mlp\", hidden=[100]}"]);
+        output(command.arg("--out").arg(&ours.model))?;
         Ok(ours)
     }
 
@@ -157,27 +141,18 @@ impl Peer {
             model: folder.join("predict-model.pickle"),
             out: folder.join("scored-theirs.csv"),
         };
-        output(
-            Command::new(&peer.python)
-                .args(["-W", "ignore", "-c", FIT])
-                .arg(train)
-                .arg(&peer.model),
-        )?;
+        let mut command = Command::new(&peer.python);
+        command.args(["-W", "ignore", "-c", FIT]).arg(train);
+        output(command.arg(&peer.model))?;
         Ok(peer)
     }
 
     fn predict(&self, table: &Path, rows: usize) -> Result<f64> {
-        let text = output(
-            Command::new(&self.python)
-                .args(["-W", "ignore", "-c", PEER])
-                .arg(table)
-                .arg(&self.model)
-                .arg(&self.out),
-        )?;
-        ensure!(
-            number(&text, "rows")? as usize == rows,
-            "the peer lost rows"
-        );
+        let mut command = Command::new(&self.python);
+        command.args(["-W", "ignore", "-c", PEER]);
+        let text = output(command.arg(table).arg(&self.model).arg(&self.out))?;
+        let found = number(&text, "rows")? as usize;
+        ensure!(found == rows, "the peer lost rows");
         number(&text, "seconds")
     }
 }

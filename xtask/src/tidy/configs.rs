@@ -27,10 +27,8 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
 }
 
 fn check_header(file: &str, text: &str) -> Vec<Finding> {
-    let header: Vec<&str> = text
-        .lines()
-        .map_while(|line| line.strip_prefix('#'))
-        .collect();
+    let header = text.lines().map_while(|line| line.strip_prefix('#'));
+    let header: Vec<&str> = header.collect();
     if header.is_empty() {
         return vec![
             Finding::new(file, 1, "the file does not open with a comment header")
@@ -48,11 +46,11 @@ fn check_key(file: &str, header: &[&str], key: &str) -> Option<Finding> {
         Some((index + 1, value.trim()))
     });
     match found {
-        None => Some(
-            Finding::new(file, 1, format!("the header has no `{key}:` line")).hint(format!(
-                "add `# {key}: …` to the comment that opens the file"
-            )),
-        ),
+        None => {
+            let finding = Finding::new(file, 1, format!("the header has no `{key}:` line"));
+            let hint = format!("add `# {key}: …` to the comment that opens the file");
+            Some(finding.hint(hint))
+        }
         Some((line, "")) => Some(Finding::new(file, line, format!("`{key}:` says nothing"))),
         Some(_) => None,
     }

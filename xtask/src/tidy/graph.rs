@@ -39,15 +39,9 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
 
 fn run_cargo_metadata(root: &Path) -> Result<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let metadata = "metadata --no-deps --offline --format-version 1 --manifest-path";
     let output = Command::new(cargo)
-        .args([
-            "metadata",
-            "--no-deps",
-            "--offline",
-            "--format-version",
-            "1",
-        ])
-        .arg("--manifest-path")
+        .args(metadata.split(' '))
         .arg(root.join("Cargo.toml"))
         .output()
         .context("cannot run cargo metadata")?;
@@ -111,13 +105,9 @@ fn compare(document: &str, real: &Graph) -> Vec<Finding> {
         }
         let finding = |what: String| Finding::new(DOCUMENT, index + 1, what);
         let Some((krate, targets)) = parse_line(line) else {
-            findings.push(
-                finding(format!(
-                    "`{}` is not a line of the crate graph",
-                    line.trim()
-                ))
-                .hint("write `name -> crate, crate` or `name -> (none)`"),
-            );
+            let what = format!("`{}` is not a line of the crate graph", line.trim());
+            let hint = "write `name -> crate, crate` or `name -> (none)`";
+            findings.push(finding(what).hint(hint));
             continue;
         };
         if !drawn.insert(krate) {
@@ -125,23 +115,17 @@ fn compare(document: &str, real: &Graph) -> Vec<Finding> {
             continue;
         }
         let Some(real_targets) = real.get(krate) else {
-            findings.push(finding(format!(
-                "`{krate}` is not a crate of the workspace"
-            )));
+            let what = format!("`{krate}` is not a crate of the workspace");
+            findings.push(finding(what));
             continue;
         };
         for target in targets.iter().filter(|t| !real_targets.contains(**t)) {
-            findings.push(
-                finding(format!(
-                    "`{krate} -> {target}` is drawn but is no dependency"
-                ))
-                .hint(format!("write `{}`", draw(krate, real_targets))),
-            );
+            let what = format!("`{krate} -> {target}` is drawn but is no dependency");
+            let hint = format!("write `{}`", draw(krate, real_targets));
+            findings.push(finding(what).hint(hint));
         }
-        for target in real_targets
-            .iter()
-            .filter(|t| !targets.contains(t.as_str()))
-        {
+        let is_new = |target: &&String| !targets.contains(target.as_str());
+        for target in real_targets.iter().filter(is_new) {
             let hint = format!(
                 "a new arrow is a design change: drop the dependency, or write `{}`",
                 draw(krate, real_targets)
@@ -149,14 +133,11 @@ fn compare(document: &str, real: &Graph) -> Vec<Finding> {
             findings.push(finding(format!("`{krate} -> {target}` is not drawn")).hint(hint));
         }
     }
-    for (krate, targets) in real
-        .iter()
-        .filter(|(krate, _)| !drawn.contains(krate.as_str()))
-    {
-        findings.push(
-            Finding::new(DOCUMENT, fence + 1, format!("`{krate}` is not drawn"))
-                .hint(format!("add `{}`", draw(krate, targets))),
-        );
+    for (krate, targets) in real {
+        if !drawn.contains(krate.as_str()) {
+            let finding = Finding::new(DOCUMENT, fence + 1, format!("`{krate}` is not drawn"));
+            findings.push(finding.hint(format!("add `{}`", draw(krate, targets))));
+        }
     }
     findings
 }
@@ -271,11 +252,8 @@ mod tests {
             ),
         ];
         for (block, wanted) in cases {
-            let wanted: Vec<String> = wanted
-                .iter()
-                .map(|w| format!("ARCHITECTURE.md:{w}"))
-                .collect();
-            assert_eq!(found(block), wanted);
+            let wanted = wanted.iter().map(|w| format!("ARCHITECTURE.md:{w}"));
+            assert_eq!(found(block), wanted.collect::<Vec<_>>());
         }
     }
 
@@ -286,10 +264,10 @@ mod tests {
                 "{line}\nmpu-data -> (none)\nmpu-risk -> mpu-data, candle\n"
             ));
             let start = format!("ARCHITECTURE.md:4: `{line}` is not a line of the crate graph");
-            assert!(
-                found.len() == 1 && found[0].starts_with(&start),
-                "{found:?}"
-            );
+            let [only] = &found[..] else {
+                panic!("{found:?}");
+            };
+            assert!(only.starts_with(&start), "{only}");
         }
     }
 
@@ -311,23 +289,17 @@ mod tests {
             ("b/Cargo.toml", &package("b", "")),
             ("b/src/lib.rs", ""),
         ]);
-        let found = lines(&check(tree.root()).unwrap());
-        assert!(
-            found[0].starts_with("ARCHITECTURE.md:1: the file is missing"),
-            "{found:?}"
-        );
+        let begins = |start: &str| {
+            let found = lines(&check(tree.root()).unwrap());
+            assert!(found[0].starts_with(start), "{found:?}");
+        };
+        begins("ARCHITECTURE.md:1: the file is missing");
 
         tree.write(DOCUMENT, &format!("{FENCE}\na -> b\nb -> (none)\n```\n"));
         assert_eq!(check(tree.root()).unwrap(), []);
 
-        tree.write(
-            DOCUMENT,
-            &format!("{FENCE}\na -> (none)\nb -> (none)\n```\n"),
-        );
-        let found = lines(&check(tree.root()).unwrap());
-        assert!(
-            found[0].starts_with("ARCHITECTURE.md:2: `a -> b` is not drawn"),
-            "{found:?}"
-        );
+        let wrong = format!("{FENCE}\na -> (none)\nb -> (none)\n```\n");
+        tree.write(DOCUMENT, &wrong);
+        begins("ARCHITECTURE.md:2: `a -> b` is not drawn");
     }
 }

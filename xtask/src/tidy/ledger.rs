@@ -77,10 +77,8 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
                 "`{}` is the home of `{id}`, which has no row in {LEDGER}",
                 home.path
             );
-            findings.push(
-                Finding::new(&home.file, home.line, what)
-                    .hint("add a row for it, or correct the alias"),
-            );
+            let finding = Finding::new(&home.file, home.line, what);
+            findings.push(finding.hint("add a row for it, or correct the alias"));
         }
     }
     Ok(findings)
@@ -133,43 +131,37 @@ fn code_spans(cell: &str) -> Vec<&str> {
 
 fn check_home(entry: &Entry, homes: &[Home]) -> Option<Finding> {
     let id = &entry.id;
-    let places: Vec<String> = homes
-        .iter()
-        .map(|home| format!("`{}` ({}:{})", home.path, home.file, home.line))
-        .collect();
-    let places = places.join(" and ");
-    if entry.is_planned() {
-        return (!homes.is_empty()).then(|| {
-            entry
-                .finding(format!("`{id}` is planned but has a home: {places}"))
-                .hint("name the home and its test in the row")
-        });
-    }
+    let place = |home: &Home| format!("`{}` ({}:{})", home.path, home.file, home.line);
+    let places = homes.iter().map(place).collect::<Vec<_>>().join(" and ");
+    let found = |what: String, hint: &str| Some(entry.finding(what).hint(hint));
     let home = match homes {
+        [] if entry.is_planned() => return None,
+        _ if entry.is_planned() => {
+            let what = format!("`{id}` is planned but has a home: {places}");
+            return found(what, "name the home and its test in the row");
+        }
         [] => {
-            let what = format!("`{id}` has no home in the code");
             let hint = format!("add `#[doc(alias = \"eq:{id}\")]` to the item that computes it");
-            return Some(entry.finding(what).hint(hint));
+            return found(format!("`{id}` has no home in the code"), &hint);
         }
         [home] => home,
         [..] => {
-            return Some(
-                entry
-                    .finding(format!("`{id}` has {} homes: {places}", homes.len()))
-                    .hint("keep the alias on the item that computes it"),
-            );
+            let what = format!("`{id}` has {} homes: {places}", homes.len());
+            return found(what, "keep the alias on the item that computes it");
         }
     };
     let Some(&named) = code_spans(&entry.home).first() else {
         let what = format!("the row of `{id}` names no home");
-        let hint = format!("write `{}`", home.path);
-        return Some(entry.finding(what).hint(hint));
+        return found(what, &format!("write `{}`", home.path));
     };
-    (!leads_to(named, home)).then(|| {
-        entry
-            .finding(format!("the home of `{id}` is {places}, not `{named}`"))
-            .hint("correct the row; modules on the way may be left out of the path")
-    })
+    if leads_to(named, home) {
+        return None;
+    }
+    let what = format!("the home of `{id}` is {places}, not `{named}`");
+    found(
+        what,
+        "correct the row; modules on the way may be left out of the path",
+    )
 }
 
 /// Whether a path in the ledger means this item. It ends in the item's name and may leave out
@@ -187,22 +179,14 @@ fn check_tests(entry: &Entry, tests: &BTreeSet<String>) -> Vec<Finding> {
     let named = code_spans(&entry.test);
     if named.is_empty() {
         let what = format!("the row of `{}` names no test", entry.id);
-        return vec![
-            entry
-                .finding(what)
-                .hint("name the test function in backticks"),
-        ];
+        let hint = "name the test function in backticks";
+        return vec![entry.finding(what).hint(hint)];
     }
-    named
+    let missing = named
         .into_iter()
-        .filter(|test| !tests.contains(last_segment(test)))
-        .map(|test| {
-            entry.finding(format!(
-                "the test `{test}` of `{}` does not exist",
-                entry.id
-            ))
-        })
-        .collect()
+        .filter(|test| !tests.contains(last_segment(test)));
+    let what = |test| format!("the test `{test}` of `{}` does not exist", entry.id);
+    missing.map(|test| entry.finding(what(test))).collect()
 }
 
 /// `name` of `path::to::name`, brackets of a call left out.

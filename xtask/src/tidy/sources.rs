@@ -72,9 +72,8 @@ fn homes_in(text: &str, module: &str, file: &str) -> Vec<Home> {
         let name = words(line).find(|word| !KEYWORDS.contains(word));
         for id in std::mem::take(&mut waiting) {
             let name = name.unwrap_or_default().to_owned();
-            let owner = owner
-                .filter(|_| !at_margin)
-                .map(|owner| format!("::{owner}"));
+            let owner = owner.filter(|_| !at_margin);
+            let owner = owner.map(|owner| format!("::{owner}"));
             homes.push(Home {
                 id,
                 path: format!("{module}{}::{name}", owner.unwrap_or_default()),
@@ -129,11 +128,8 @@ fn tests_in(text: &str) -> Vec<String> {
             marked = true;
         } else if marked && words(line).any(|word| word == "fn") && !line.starts_with(['/', '#']) {
             marked = false;
-            names.extend(
-                words(line)
-                    .find(|word| !KEYWORDS.contains(word))
-                    .map(str::to_owned),
-            );
+            let name = words(line).find(|word| !KEYWORDS.contains(word));
+            names.extend(name.map(str::to_owned));
         }
     }
     names
@@ -166,14 +162,9 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
                 is_declared |= text.lines().any(|line| line.ends_with(&declared));
             }
             if !is_declared {
-                findings.push(
-                    Finding::new(
-                        files::relative(root, &path),
-                        1,
-                        "no module declares this file",
-                    )
-                    .hint("add a `mod` line for it, or remove it"),
-                );
+                let file = files::relative(root, &path);
+                let finding = Finding::new(file, 1, "no module declares this file");
+                findings.push(finding.hint("add a `mod` line for it, or remove it"));
             }
         }
     }

@@ -35,20 +35,15 @@ pub(super) fn check(root: &Path) -> Result<Option<Vec<Finding>>> {
 }
 
 fn tracked_files(root: &Path) -> Result<Option<Vec<String>>> {
-    let output = git(root)
-        .args(["ls-files", "-z"])
-        .output()
-        .context("cannot run git")?;
+    let output = git(root).args(["ls-files", "-z"]).output();
+    let output = output.context("cannot run git")?;
     if !output.status.success() {
         return Ok(None);
     }
     let list = String::from_utf8(output.stdout).context("a tracked file's name is not UTF-8")?;
     let names = list.split_terminator('\0');
-    Ok(Some(
-        names
-            .map(|name| files::relative(root, Path::new(name)))
-            .collect(),
-    ))
+    let names = names.map(|name| files::relative(root, Path::new(name)));
+    Ok(Some(names.collect()))
 }
 
 /// git at `root`, whichever repository a surrounding hook has set in the environment.
@@ -66,27 +61,17 @@ fn check_text(file: &str, text: &str) -> Vec<Finding> {
     for (index, line) in text.lines().enumerate() {
         for dir in MACHINE_DIRS {
             let pattern = format!("/{dir}/");
-            if line
-                .match_indices(&pattern)
-                .any(|(at, _)| is_absolute(line, at))
-            {
+            let mut places = line.match_indices(&pattern);
+            if places.any(|(at, _)| is_absolute(line, at)) {
                 let what = format!("`{pattern}` is a path of one machine");
-                findings.push(
-                    Finding::new(file, index + 1, what).hint(
-                        "use a path from the workspace root, a flag or an environment variable",
-                    ),
-                );
+                let hint = "use a path from the workspace root, a flag or an environment variable";
+                findings.push(Finding::new(file, index + 1, what).hint(hint));
             }
         }
         if line.contains(UNFINISHED) {
-            findings.push(
-                Finding::new(
-                    file,
-                    index + 1,
-                    format!("unfinished code: `{UNFINISHED}…)`"),
-                )
-                .hint("finish it, or return an error that says what is missing"),
-            );
+            let what = format!("unfinished code: `{UNFINISHED}…)`");
+            let hint = "finish it, or return an error that says what is missing";
+            findings.push(Finding::new(file, index + 1, what).hint(hint));
         }
     }
     findings
@@ -106,10 +91,13 @@ mod tests {
 
     fn tracked(files: &[(&str, &str)]) -> Tree {
         let tree = Tree::new(files);
-        for arguments in [&["init", "--quiet"][..], &["add", "."]] {
-            assert!(git(tree.root()).args(arguments).status().unwrap().success());
-        }
+        run_git(&tree, &["init", "--quiet"]);
+        run_git(&tree, &["add", "."]);
         tree
+    }
+
+    fn run_git(tree: &Tree, arguments: &[&str]) {
+        assert!(git(tree.root()).args(arguments).status().unwrap().success());
     }
 
     #[test]
@@ -168,13 +156,7 @@ mod tests {
         tree.write("new.md", &format!("/{}/me\n", "home"));
         let binary = [b"\xff ", format!("/{}/me", "home").as_bytes()].concat();
         std::fs::write(tree.root().join("data.bin"), binary).unwrap();
-        assert!(
-            git(tree.root())
-                .args(["add", "data.bin"])
-                .status()
-                .unwrap()
-                .success()
-        );
+        run_git(&tree, &["add", "data.bin"]);
         std::fs::remove_file(tree.root().join("kept.md")).unwrap();
         assert_eq!(check(tree.root()).unwrap(), Some(Vec::new()));
     }

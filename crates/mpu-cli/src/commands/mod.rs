@@ -18,6 +18,11 @@ pub(crate) mod split;
 pub(crate) mod submit;
 pub(crate) mod train;
 
+use mpu::{Prepared, RunConfig};
+
+use crate::args::Place;
+use crate::console::{Detectors, Downloads};
+
 /// What a command has to say, and whether what it checked was in order.
 pub(crate) struct Answer {
     pub(crate) text: String,
@@ -28,4 +33,14 @@ impl Answer {
     pub(crate) fn good(text: String) -> Self {
         Self { text, good: true }
     }
+}
+
+/// A benchmark, made into labelled rows and a pool.
+fn benchmark(
+    config: &RunConfig,
+    place: &Place,
+    detectors: &mut Detectors,
+) -> anyhow::Result<Prepared> {
+    let data = mpu::dataset(config, &place.locations(), &Downloads::default())?;
+    Ok(Prepared::of(config, &data, detectors)?)
 }

@@ -15,9 +15,8 @@ use mpu_train::Sample;
 use serde::Serialize;
 
 use crate::args::priors::{By, Prior};
-use crate::commands::Answer;
-use crate::console::{Detectors, Downloads};
-use mpu::Prepared;
+use crate::commands::{Answer, benchmark};
+use crate::console::Detectors;
 use mpu::RunConfig;
 use mpu::files;
 use mpu::{Subgrouped, TableRows, prior_chart, prior_interval, prior_warnings};
@@ -57,12 +56,8 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
                 mpu_prior::estimate(&margins, kind.build().as_ref(), &options, seed)
                     .with_context(|| format!("the estimator {kind}"))
             };
-            by_classes(
-                &args.estimator.kinds(EstimatorKind::default()),
-                classes,
-                None,
-                estimate,
-            )?
+            let kinds = args.estimator.kinds(EstimatorKind::default());
+            by_classes(&kinds, classes, None, estimate)?
         }
         (None, By::Classes) => {
             let rows = rows(args)?;
@@ -76,12 +71,8 @@ pub(crate) fn run(args: &Prior) -> anyhow::Result<Answer> {
                 let found = mpu::priors_from_margins(&margins, kind, &options, rows.seed);
                 Ok(found.map_err(|error| error.naming(&names))?)
             };
-            by_classes(
-                &args.estimator.kinds(auto),
-                rows.classes,
-                rows.truth,
-                estimate,
-            )?
+            let kinds = args.estimator.kinds(auto);
+            by_classes(&kinds, rows.classes, rows.truth, estimate)?
         }
         (None, By::Clusters) => by_clusters(args, rows(args)?, &options)?,
     };
@@ -192,36 +183,28 @@ fn rows(args: &Prior) -> anyhow::Result<Source> {
         });
     }
     let config = RunConfig::resolve(None, &overrides)?;
-    let data = mpu::dataset(
-        &config,
-        &args.source.place.locations(),
-        &Downloads::default(),
-    )?;
-    let prepared = Prepared::of(&config, &data, &mut Detectors::new()?)?;
+    let prepared = benchmark(&config, &args.source.place, &mut Detectors::new()?)?;
     let sample = prepared.problem.train().clone();
     let mut classes = prepared.facts.class_names;
     classes.pop();
-    let width = sample.features.shape().len();
+    let features = 0..sample.features.shape().len();
+    let truth = prepared.true_priors;
     Ok(Source {
         origin: Origin::Benchmark(sample, prepared.problem.classes()),
         classes,
-        features: (0..width)
-            .map(|feature| format!("feature {feature}"))
-            .collect(),
-        truth: prepared
-            .true_priors
-            .map(|priors| priors.observed().to_vec()),
+        features: features.map(|at| format!("feature {at}")).collect(),
+        truth: truth.map(|priors| priors.observed().to_vec()),
         seed,
     })
 }
 
 impl Found {
     fn describe(&self, format: Format) -> anyhow::Result<String> {
-        let mut text = String::new();
-        match self.estimates.as_slice() {
-            [report] => text += &mpu_report::render(format, &self.one(report, format), self)?,
-            _ => text += &mpu_report::render(format, &self.side_by_side(), self)?,
-        }
+        let table = match self.estimates.as_slice() {
+            [report] => self.one(report, format),
+            _ => self.side_by_side(),
+        };
+        let mut text = mpu_report::render(format, &table, self)?;
         if format == Format::Table {
             for report in &self.estimates {
                 let observed: f64 = report.classes.iter().map(|class| class.estimate).sum();
@@ -244,21 +227,19 @@ impl Found {
 
     fn one(&self, report: &PriorReport, format: Format) -> Table {
         let plain = format != Format::Table;
-        let mut columns = vec![
-            ("class", Align::Left),
-            ("lower if few others are accepted", Align::Right),
-            ("upper", Align::Right),
-            ("estimate", Align::Right),
-            ("interval", Align::Right),
-            ("detectable", Align::Left),
-        ];
-        columns.extend(self.truth.is_some().then_some(("true", Align::Right)));
+        let mut columns = "class | lower if few others are accepted: | upper: | estimate: | \
+                           interval: | detectable"
+            .to_owned();
+        if self.truth.is_some() {
+            columns += " | true:";
+        }
         let most = report.classes.iter().map(|c| c.interval.high);
         let most = most.chain(self.truth.iter().flatten().copied());
         let most = most.fold(0.05, f64::max);
-        let scale = format!("0 to {most:.2}");
-        columns.extend((!plain).then_some((scale.as_str(), Align::Left)));
-        let mut table = Table::new(columns);
+        if !plain {
+            let _ = write!(columns, " | 0 to {most:.2}");
+        }
+        let mut table = Table::with(&columns);
         for (class, name) in report.classes.iter().zip(&self.classes) {
             let truth = self.truth.as_ref().map(|truth| truth[class.class]);
             let mut row = vec![
@@ -277,15 +258,11 @@ impl Found {
     }
 
     fn side_by_side(&self) -> Table {
-        let mut columns = vec![("class".to_owned(), Align::Left)];
-        columns.extend(
-            self.truth
-                .is_some()
-                .then(|| ("true".to_owned(), Align::Right)),
-        );
-        let names = self.estimates.iter().map(|report| report.estimator);
-        columns.extend(names.map(|name| (name.to_string(), Align::Right)));
-        let mut table = Table::new(columns.iter().map(|(name, align)| (name.as_str(), *align)));
+        let truth = self.truth.iter().map(|_| "true".to_owned());
+        let names = self.estimates.iter().map(|r| r.estimator.to_string());
+        let right = truth.chain(names).map(|name| (name, Align::Right));
+        let left = [("class".to_owned(), Align::Left)];
+        let mut table = Table::new(left.into_iter().chain(right));
         for (index, name) in self.classes.iter().enumerate() {
             let mut row = vec![name.clone()];
             row.extend(self.truth.as_ref().map(|t| format!("{:.3}", t[index])));

@@ -72,17 +72,12 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
     let mut further = Vec::new();
     for (artefact, slug, title) in FIGURES {
         if wanted.contains(&artefact) {
-            further.push(figure(
-                args,
-                slug,
-                title,
-                &draw(artefact, &records, &study),
-            )?);
+            let drawn = draw(artefact, &records, &study);
+            further.push(figure(args, slug, title, &drawn)?);
         }
     }
-    let how = absent
-        .iter()
-        .map(|(dataset, how)| ((*dataset).to_owned(), how.clone()));
+    let how = absent.iter();
+    let how = how.map(|(dataset, how)| ((*dataset).to_owned(), how.clone()));
     let context = Context {
         how_to_get: how.collect(),
         constant_sums: losses::measured()?,
@@ -95,9 +90,8 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
     }
     let mut text = String::new();
     for section in artefact::sections(&records, &context)? {
-        let asked = wanted
-            .iter()
-            .any(|artefact| slug(*artefact) == section.slug);
+        let mut asked = wanted.iter().map(|artefact| slug(*artefact));
+        let asked = asked.any(|slug| slug == section.slug);
         if let Some(table) = section.table.as_ref().filter(|_| asked) {
             writeln!(text, "\n{}\n{}", section.title, table.to_terminal())?;
         }
@@ -149,11 +143,8 @@ fn figure(args: &Reproduce, slug: &str, title: &str, drawn: &Drawn) -> anyhow::R
     }
     let mut section = Section::new(slug, title);
     section.images.push(format!("figures/{slug}.svg"));
-    section.notes = drawn
-        .missing
-        .iter()
-        .map(|lack| format!("missing: {lack}"))
-        .collect();
+    let missing = drawn.missing.iter();
+    section.notes = missing.map(|lack| format!("missing: {lack}")).collect();
     section.figures.push(drawn.figure.to_html());
     Ok(section)
 }
@@ -181,12 +172,10 @@ fn absent(runs: &[Planned], locations: &Locations, fetch: bool) -> BTreeMap<&'st
         let can = fetch && locations.network != Network::Offline;
         if needed && !here && !can {
             let slug = id.slug();
-            absent.insert(
-                slug,
-                format!(
-                    "not here; get it with `mpu-cli data fetch {slug}`, or name a folder that has it with --data-dir"
-                ),
+            let how = format!(
+                "not here; get it with `mpu-cli data fetch {slug}`, or name a folder that has it with --data-dir"
             );
+            absent.insert(slug, how);
         }
     }
     absent

@@ -8,12 +8,12 @@ use anyhow::Context as _;
 use mpu::RunFolder;
 use mpu_data::source::resolve::Locations;
 use mpu_report::store::Store;
-use mpu_report::{Align, Record, Repeats, Scores, Table, render, stats};
+use mpu_report::{Record, Repeats, Scores, Table, render, stats};
 use serde::Serialize;
 
 use crate::args::runs::{Collect, Local, Plan, Run, Shard, Status};
 use crate::commands::Answer;
-use crate::console::interrupts;
+use crate::console::{cores, interrupts};
 use crate::plan::{self, Planned};
 use crate::runner::{Engine, Tally};
 
@@ -55,21 +55,27 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Answer> {
     let runs = plan::read(&args.sweep.file)?;
     let runs = part(runs, shard(args)?);
     let (tally, before) = make(&args.sweep.out, &runs, &args.local, &args.place.locations())?;
-    let mut table = Table::new([("runs", Align::Left), ("number", Align::Right)]);
-    for (name, number) in [
+    let table = numbers(&[
         ("in the plan", runs.len()),
         ("done before", before),
         ("trained now", tally.trained),
         ("failed", tally.failed),
         ("being run by another process", tally.elsewhere),
-    ] {
-        table.push([name.to_owned(), number.to_string()]);
-    }
+    ]);
     let text = render(args.report.format, &table, &tally)?;
     Ok(Answer {
         text,
         good: tally.failed == 0,
     })
+}
+
+/// How many runs there are of each kind.
+fn numbers(kinds: &[(&str, usize)]) -> Table {
+    let mut table = Table::with("runs | number:");
+    for (name, number) in kinds {
+        table.push([(*name).to_owned(), number.to_string()]);
+    }
+    table
 }
 
 /// Makes what is missing of a list of runs; gives what became of it and how many were there before.
@@ -83,10 +89,8 @@ pub(crate) fn make(
     let missing = missing(&store, runs, local.retry_failed)?;
     let before = runs.len() - missing.len();
     let interrupted = interrupts()?;
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    let jobs = local
-        .jobs
-        .unwrap_or_else(|| (cores() / local.threads.max(1)).max(1));
+    let all = || (cores() / local.threads.max(1)).max(1);
+    let jobs = local.jobs.unwrap_or_else(all);
     let engine = Engine {
         store: &store,
         locations,
@@ -161,24 +165,17 @@ pub(crate) fn status(args: &Status) -> anyhow::Result<Answer> {
     let (done, rest): (Vec<&Planned>, Vec<&Planned>) =
         runs.iter().partition(|run| records.contains_key(&run.id));
     let last_error = |run: &Planned| failures.get(&run.id)?.last().map(|f| f.error.clone());
-    let failed: Vec<(String, String)> = rest
-        .iter()
-        .filter_map(|run| Some((run.name(), last_error(run)?)))
-        .collect();
-    let missing: Vec<String> = rest
-        .iter()
-        .filter(|run| !failures.contains_key(&run.id))
-        .map(|run| run.name())
-        .collect();
-    let mut table = Table::new([("runs", Align::Left), ("number", Align::Right)]);
-    for (name, number) in [
+    let failed = rest.iter();
+    let failed = failed.filter_map(|run| Some((run.name(), last_error(run)?)));
+    let failed: Vec<(String, String)> = failed.collect();
+    let missing = rest.iter().filter(|run| !failures.contains_key(&run.id));
+    let missing: Vec<String> = missing.map(|run| run.name()).collect();
+    let table = numbers(&[
         ("in the plan", runs.len()),
         ("done", done.len()),
         ("failed", failed.len()),
         ("missing", missing.len()),
-    ] {
-        table.push([name.to_owned(), number.to_string()]);
-    }
+    ]);
     let report = Progress {
         total: runs.len(),
         done: done.len(),

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use mpu_data::{MpuLabel, Priors, Seed};
 use mpu_eval::PuJudgement;
 use mpu_prior::bootstrap::Keep as KeepReplicates;
-use mpu_prior::{BootstrapOptions, EstimateOptions, EstimatorKind, perturb, propagate};
+use mpu_prior::{EstimateOptions, EstimatorKind, perturb, propagate};
 use mpu_report::figures::{Misspecification, Scheme};
 use mpu_report::{Format, Table, stats};
 use mpu_risk::bounds::loss_gap;
@@ -15,8 +15,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::args::priors::{Sensitivity, Wrong};
-use crate::commands::Answer;
-use crate::console::{Bar, Detectors, Downloads, bar};
+use crate::commands::{Answer, benchmark};
+use crate::console::{Bar, Detectors};
 use crate::misspecification::{Measured, study};
 use mpu::Prepared;
 use mpu::files;
@@ -57,12 +57,7 @@ pub(crate) fn run(args: &Sensitivity) -> anyhow::Result<Answer> {
             Study::<TableData>::new(args, config, prepared).run()
         } else {
             let config = RunConfig::resolve(None, &overrides)?;
-            let data = mpu::dataset(
-                &config,
-                &args.source.place.locations(),
-                &Downloads::default(),
-            )?;
-            let prepared = Prepared::of(&config, &data, &mut Detectors::new()?)?;
+            let prepared = benchmark(&config, &args.source.place, &mut Detectors::new()?)?;
             Study::<BenchmarkData>::new(args, config, prepared).run()
         }
     })
@@ -191,19 +186,10 @@ where
     fn sampled(&self) -> anyhow::Result<Answer> {
         anyhow::ensure!(self.args.draws > 0, "--draws is 0: at least 1 is needed");
         let (problem, seed) = (&self.prepared.problem, Seed(self.config.seed));
-        let margins = mpu::detector_margins(
-            problem.train(),
-            problem.classes(),
-            seed,
-            &mut Detectors::new()?,
-        )?;
-        let options = EstimateOptions {
-            bootstrap: BootstrapOptions {
-                keep: KeepReplicates::Replicates,
-                ..BootstrapOptions::default()
-            },
-            ..EstimateOptions::default()
-        };
+        let (train, classes) = (problem.train(), problem.classes());
+        let margins = mpu::detector_margins(train, classes, seed, &mut Detectors::new()?)?;
+        let mut options = EstimateOptions::default();
+        options.bootstrap.keep = KeepReplicates::Replicates;
         let estimator = EstimatorKind::default().build();
         let report = mpu_prior::estimate(&margins, estimator.as_ref(), &options, seed)?;
         let drawn = propagate::sample(&report, self.args.draws, seed)?;
@@ -218,11 +204,8 @@ where
         let bar = self.bar(told.len());
         let mut rows = Vec::new();
         for (name, priors) in told {
-            let f1: Vec<f64> = self
-                .scores(priors, &bar)?
-                .iter()
-                .map(|run| run.f1)
-                .collect();
+            let runs = self.scores(priors, &bar)?;
+            let f1: Vec<f64> = runs.iter().map(|run| run.f1).collect();
             rows.push(Listed {
                 priors: name.clone(),
                 values: priors.as_slice().to_vec(),
@@ -235,12 +218,11 @@ where
         let mut table = Table::with("priors | values | macro-F1: | ± over seeds:");
         for row in &rows {
             let values: Vec<String> = row.values.iter().map(|p| format!("{p:.3}")).collect();
-            let deviation = row.deviation;
             table.push([
                 row.priors.clone(),
                 values.join(" "),
                 format!("{:.2} %", 100.0 * row.macro_f1),
-                deviation.map_or("–".to_owned(), |s| format!("{:.2}", 100.0 * s)),
+                over_seeds(row.deviation),
             ]);
         }
         let format = self.args.report.format;
@@ -259,7 +241,7 @@ where
     }
 
     fn bar(&self, settings: usize) -> Bar {
-        bar(self.args.seeds * settings as u64, "runs")
+        Bar::new(self.args.seeds * settings as u64, "runs")
     }
 
     fn measured_on(&self) -> &'static str {
@@ -295,11 +277,8 @@ where
                 let scores = run.predict(params, held.features.values())?;
                 let given = mpu_eval::top_classes(&scores, k);
                 let judged = PuJudgement::new(&self.prepared.priors, &held.labels, &given)?;
-                judged
-                    .mean
-                    .context("there are too few held-out rows")?
-                    .f1
-                    .value
+                let mean = judged.mean.context("there are too few held-out rows")?;
+                mean.f1.value
             }
             (None, None) => anyhow::bail!("there are no rows to judge by"),
         };
@@ -313,14 +292,15 @@ where
                 margins[class].push(f64::from(scores[class]));
             }
         }
-        let gaps = margins
-            .iter()
-            .map(|margins| Ok(loss_gap(&config.loss, margins)?));
-        Ok(Scored {
-            f1,
-            gaps: gaps.collect::<anyhow::Result<_>>()?,
-        })
+        let gap = |margins: &Vec<f64>| Ok(loss_gap(&config.loss, margins)?);
+        let gaps = margins.iter().map(gap).collect::<anyhow::Result<_>>()?;
+        Ok(Scored { f1, gaps })
     }
+}
+
+/// A deviation over seeds, in points.
+fn over_seeds(deviation: Option<f64>) -> String {
+    deviation.map_or("–".to_owned(), |s| format!("{:.2}", 100.0 * s))
 }
 
 impl Found<'_> {
@@ -332,9 +312,7 @@ impl Found<'_> {
                     scores.scheme.slug().to_owned(),
                     format!("{:.2}", point.delta),
                     format!("{:.2} %", 100.0 * point.f1),
-                    point
-                        .std
-                        .map_or("–".to_owned(), |s| format!("{:.2}", 100.0 * s)),
+                    over_seeds(point.std),
                 ]);
             }
         }

@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::args;
-use crate::commands::Answer;
-use crate::console::{Bar, Detectors, Downloads, Interrupts, bar, interrupts, say};
+use crate::commands::{Answer, benchmark};
+use crate::console::{Bar, Detectors, Interrupts, cores, interrupts, say};
 
 /// A run that the user stopped: exit code 130.
 #[derive(Debug, thiserror::Error)]
@@ -24,9 +24,7 @@ pub(crate) struct Interrupted {
 }
 
 pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
-    let threads = args.threads.unwrap_or_else(|| {
-        std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
-    });
+    let threads = args.threads.unwrap_or_else(cores);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.context("starting threads")?;
     pool.install(|| {
@@ -71,8 +69,7 @@ pub(crate) fn run(args: &args::Train) -> anyhow::Result<Answer> {
             let mut config = RunConfig::resolve(file, &overrides)?;
             let names = config.class_names();
             read_costs(args, &mut config, &names)?;
-            let data = mpu::dataset(&config, &args.place.locations(), &Downloads::default())?;
-            let prepared = Prepared::of(&config, &data, &mut detectors)?;
+            let prepared = benchmark(&config, &args.place, &mut detectors)?;
             let name = config.name();
             Session::start(args, config, &name, prepared, resumed, threads)?.run()
         }
@@ -115,9 +112,8 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
         }
         config.device.check()?;
         let model = prepared.model.as_ref();
-        config
-            .precision
-            .check(config.engine, config.device, model)?;
+        let precision = config.precision;
+        precision.check(config.engine, config.device, model)?;
         // Only now, so that a fault in the data or a missing device leaves no folder behind.
         let folder = if let Some(folder) = resumed {
             folder
@@ -187,9 +183,8 @@ impl<'a, D: Clone + Default + Serialize + DeserializeOwned> Session<'a, D> {
             watch.tensorboard = Some(writer.map_err(|e| mpu::Error::Text(Box::new(e)))?);
         }
         let resume = folder.checkpoint()?;
-        let outcome = self
-            .prepared
-            .train(&self.config, lr, self.threads, resume, &mut watch)?;
+        let (prepared, config) = (&self.prepared, &self.config);
+        let outcome = prepared.train(config, lr, self.threads, resume, &mut watch)?;
         watch.bar.finish_and_clear();
         if !outcome.finished {
             folder.write_checkpoint(&outcome.state)?;
@@ -221,12 +216,10 @@ fn table(record: &Record, last: &EpochMetrics) -> Table {
         Some(share) => format!("not identified (counts give {:.1} %)", 100.0 * share),
     };
     let mut table = Table::new([("last epoch", Align::Left), ("value", Align::Right)]);
+    let last_ten = record.scores.map(|scores| scores.accuracy_last_ten);
     let shares = [
         ("test accuracy", last.test_accuracy),
-        (
-            "test accuracy, mean of the last ten epochs",
-            record.scores.map(|scores| scores.accuracy_last_ten),
-        ),
+        ("test accuracy, mean of the last ten epochs", last_ten),
         ("test macro precision", last.test_precision),
         ("test macro recall", last.test_recall),
         ("test macro F1", last.test_f1),
@@ -239,17 +232,13 @@ fn table(record: &Record, last: &EpochMetrics) -> Table {
     for (name, share) in shares.into_iter().filter(|(_, share)| share.is_some()) {
         table.push([name.to_owned(), percent(share)]);
     }
+    let number = |value: f64| format!("{value:.4}");
+    let corrected_steps = percent(Some(last.corrected_steps));
     for (name, value) in [
-        ("training risk, raw", format!("{:.4}", last.raw_risk)),
-        (
-            "training risk, corrected",
-            format!("{:.4}", last.corrected_risk),
-        ),
-        (
-            "steps with an active correction",
-            percent(Some(last.corrected_steps)),
-        ),
-        ("unbiasedness gap", format!("{:.4}", last.unbiasedness_gap)),
+        ("training risk, raw", number(last.raw_risk)),
+        ("training risk, corrected", number(last.corrected_risk)),
+        ("steps with an active correction", corrected_steps),
+        ("unbiasedness gap", number(last.unbiasedness_gap)),
         ("learning rate", record.key.lr.to_string()),
         ("epochs", record.key.epochs.to_string()),
         ("seconds", format!("{:.1}", record.seconds)),
@@ -285,13 +274,13 @@ impl Observer for Watch<'_> {
                 n_batches,
                 ..
             } => {
-                self.bar = bar((epochs * n_batches) as u64, "steps");
+                self.bar = Bar::new((epochs * n_batches) as u64, "steps");
                 self.bar.set_position(((epoch - 1) * n_batches) as u64);
             }
             Event::Detector { step, steps } => {
                 if !self.teaching {
                     self.teaching = true;
-                    self.bar = bar(*steps as u64, "steps");
+                    self.bar = Bar::new(*steps as u64, "steps");
                     self.bar.set_message("finding targets of the pool");
                 }
                 self.bar.set_position(*step as u64 - 1);
@@ -335,12 +324,7 @@ impl Observer for Watch<'_> {
             Event::Checkpoint(state) => self.folder.write_checkpoint(state)?,
             _ => {}
         }
-        let stop = self.interrupted.asked();
-        Ok(if stop {
-            Control::Stop
-        } else {
-            Control::Continue
-        })
+        Ok(self.interrupted.control())
     }
 }
 

@@ -97,17 +97,14 @@ pub(super) struct Likelihood<'a> {
 impl<'a> Likelihood<'a> {
     pub(super) fn new(rows: &'a Rows, priors: &Priors, ridge: f64) -> Self {
         let pool = rows.own.iter().filter(|own| own.is_none()).count() as f64;
-        let log_weights = (0..rows.m())
-            .map(|j| {
-                let n = rows.own.iter().filter(|&&own| own == Some(j)).count() as f64;
-                (n / (priors.as_slice()[rows.classes[j]] * pool)).ln_1p()
-            })
-            .collect();
-        let ridge = ridge / rows.own.len().max(1) as f64;
+        let log_weight = |j: usize| {
+            let n = rows.own.iter().filter(|&&own| own == Some(j)).count() as f64;
+            (n / (priors.as_slice()[rows.classes[j]] * pool)).ln_1p()
+        };
         Self {
             rows,
-            log_weights,
-            ridge,
+            log_weights: (0..rows.m()).map(log_weight).collect(),
+            ridge: ridge / rows.own.len().max(1) as f64,
         }
     }
 
@@ -228,10 +225,8 @@ pub(super) struct Matching<'a> {
 
 impl Matching<'_> {
     fn pool(&self) -> impl Iterator<Item = &[f64]> {
-        self.rows
-            .each()
-            .filter(|(_, own)| own.is_none())
-            .map(|(f, _)| f)
+        let rows = self.rows.each();
+        rows.filter_map(|(f, own)| own.is_none().then_some(f))
     }
 
     /// The offsets after a change.
@@ -297,7 +292,7 @@ impl Smooth for Matching<'_> {
 }
 
 /// `log Σ exp(z)`, whatever the size of `z`.
-fn log_sum_exp(z: &[f64]) -> f64 {
+pub(crate) fn log_sum_exp(z: &[f64]) -> f64 {
     let top = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     top + z.iter().map(|z| (z - top).exp()).sum::<f64>().ln()
 }

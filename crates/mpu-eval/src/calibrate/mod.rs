@@ -71,6 +71,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::held_out::Block;
 use crate::newton::{Smooth, minimise};
+pub(crate) use likelihood::log_sum_exp;
 use likelihood::{Likelihood, Matching, Rows, softmax};
 
 /// The weight of the ridge `½ ρ ((log a)² + |b|²)` beside the sum over rows.
@@ -107,16 +108,14 @@ impl Calibration {
             return Err(bad_setting("a of a calibration", a, "finite and above 0"));
         }
         if let Some(b) = b.iter().flatten().find(|b| !b.is_finite()) {
-            return Err(bad_setting(
-                "b of a calibration",
-                b,
-                "finite, or absent for a class of probability 0",
-            ));
+            let allowed = "finite, or absent for a class of probability 0";
+            return Err(bad_setting("b of a calibration", b, allowed));
         }
         if b.iter().all(Option::is_none) {
+            let found = "absent for every class";
             return Err(bad_setting(
                 "b of a calibration",
-                "absent for every class",
+                found,
                 "there for one class at least",
             ));
         }
@@ -196,9 +195,7 @@ impl Calibration {
         }
         Ok(probabilities)
     }
-}
 
-impl Calibration {
     /// `-log P(s | x)` of each row without its constants: how badly these probabilities tell which group it is from.
     /// Rows labelled with a class of prior 0 say nothing and have 0.
     pub fn losses(&self, priors: &Priors, labels: &[MpuLabel], scores: &[f32]) -> Result<Vec<f64>> {

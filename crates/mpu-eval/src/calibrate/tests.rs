@@ -4,13 +4,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{Draws, Plane};
 
-fn plane(pi: &[f64], radius: f64) -> Plane {
-    Plane {
-        priors: Priors::new(pi.to_vec()).unwrap(),
-        radius,
-    }
-}
-
 /// How a model's scores distort the true log-probabilities.
 #[derive(Debug, Clone, Copy)]
 enum Distortion {
@@ -75,10 +68,10 @@ fn measured(plane: &Plane, how: Distortion, sizes: (usize, usize), off: f64) -> 
 #[test]
 fn the_likelihood_calibrates_better_than_a_matched_pool() {
     let planes = [
-        plane(&[0.3, 0.7], 1.0),
-        plane(&[0.2, 0.2, 0.6], 1.5),
-        plane(&[0.1, 0.1, 0.1, 0.1, 0.6], 3.0),
-        plane(&[0.1, 0.1, 0.1, 0.1, 0.6], 8.0),
+        Plane::new(&[0.3, 0.7], 1.0),
+        Plane::new(&[0.2, 0.2, 0.6], 1.5),
+        Plane::new(&[0.1, 0.1, 0.1, 0.1, 0.6], 3.0),
+        Plane::new(&[0.1, 0.1, 0.1, 0.1, 0.6], 8.0),
     ];
     let mut totals = [0.0; 3];
     let mut exact = [0.0; 3];
@@ -107,7 +100,7 @@ fn the_likelihood_calibrates_better_than_a_matched_pool() {
 
 #[test]
 fn a_known_distortion_is_undone() {
-    let plane = plane(&[0.2, 0.2, 0.6], 1.5);
+    let plane = Plane::new(&[0.2, 0.2, 0.6], 1.5);
     let mut draws = Draws(7);
     let (labels, points, _) = plane.sample(2000, 6000, &mut draws);
     let scores = distorted(&plane, &points, Distortion::Linear, &mut draws);
@@ -123,7 +116,7 @@ fn a_known_distortion_is_undone() {
 
 #[test]
 fn a_matched_pool_has_the_priors_as_its_mean() {
-    let plane = plane(&[0.2, 0.3, 0.5], 1.5);
+    let plane = Plane::new(&[0.2, 0.3, 0.5], 1.5);
     let mut draws = Draws(3);
     let (labels, points, _) = plane.sample(50, 300, &mut draws);
     let scores = distorted(&plane, &points, Distortion::Noisy, &mut draws);
@@ -137,7 +130,7 @@ fn a_matched_pool_has_the_priors_as_its_mean() {
 
 #[test]
 fn absent_classes_are_handled() {
-    let plane = plane(&[0.2, 0.3, 0.5], 1.5);
+    let plane = Plane::new(&[0.2, 0.3, 0.5], 1.5);
     let mut draws = Draws(5);
     let (labels, points, _) = plane.sample(50, 300, &mut draws);
     let scores = distorted(&plane, &points, Distortion::Linear, &mut draws);
@@ -171,13 +164,8 @@ fn absent_classes_are_handled() {
         assert!((mean - 0.3).abs() < 1e-8, "{mean}");
     }
     // No labelled row at all.
-    Calibration::fit(
-        &plane.priors,
-        &labels[50..],
-        &scores[150..],
-        Anchor::Matched,
-    )
-    .unwrap();
+    let (pool, scores) = (&labels[50..], &scores[150..]);
+    Calibration::fit(&plane.priors, pool, scores, Anchor::Matched).unwrap();
 }
 
 #[test]
@@ -206,14 +194,12 @@ fn bad_input_is_refused() {
         fit(&[Labeled(0)], &[0.0, 1.0]),
         Err(Error::NoRows { .. })
     ));
-    assert!(matches!(
-        fit(&[Unlabeled], &[0.0]),
-        Err(Error::Data(mpu_data::Error::Mismatch { .. }))
-    ));
-    assert!(matches!(
-        fit(&[Unlabeled], &[0.0; 4]),
-        Err(Error::Data(mpu_data::Error::Mismatch { .. }))
-    ));
+    for scores in [&[0.0][..], &[0.0; 4]] {
+        assert!(matches!(
+            fit(&[Unlabeled], scores),
+            Err(Error::Data(mpu_data::Error::Mismatch { .. }))
+        ));
+    }
     assert!(matches!(
         fit(&[Unlabeled], &[0.0, f32::NAN]),
         Err(Error::Data(mpu_data::Error::Setting { name, .. })) if name == "score of row 0, column 1"

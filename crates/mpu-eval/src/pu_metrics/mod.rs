@@ -96,7 +96,9 @@ pub struct PuJudgement {
 impl PuJudgement {
     /// Judges the answers to held-out rows, of which some must be of the pool, by counts and exact priors alone.
     pub fn new(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Result<Self> {
-        Ok(Counts::new(priors, labels, answers)?.judge(priors))
+        let classes = priors.classes();
+        classes.check(answers)?;
+        Ok(Counts::of(classes, labels, answers, classes.get())?.judge(priors))
     }
 
     /// Judges answers by all that is known: counts, how sure the priors are, and probabilities.
@@ -127,12 +129,9 @@ impl PuJudgement {
                 answered: joint.iter().map(|row| row[class]).sum(),
             }
         };
-        let is_known = |class: usize| {
-            if class == negative {
-                complete
-            } else {
-                known(class)
-            }
+        let is_known = |class: usize| match class {
+            class if class == negative => complete,
+            observed => known(observed),
         };
         let mean = |rate: Rate| tally.estimate(rate, &all, 1.0 / k as f64);
         let identified = complete && (0..negative).all(known);
@@ -159,12 +158,6 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(priors: &Priors, labels: &[MpuLabel], answers: &[usize]) -> Result<Self> {
-        let classes = priors.classes();
-        classes.check(answers)?;
-        Self::of(classes, labels, answers, classes.get())
-    }
-
     /// Counts answers below `n_answers`.
     fn of(
         classes: ClassCount,

@@ -28,11 +28,8 @@ impl Varied {
     #[doc(alias = "eq:varied-priors")]
     pub fn priors(self, priors: &Priors, factor: f64) -> Result<Priors> {
         if !(factor.is_finite() && factor >= 0.0) {
-            return Err(bad_setting(
-                "factor of priors",
-                factor,
-                "finite and not negative",
-            ));
+            let allowed = "finite and not negative";
+            return Err(bad_setting("factor of priors", factor, allowed));
         }
         if let Self::Class(class) = self {
             priors.classes().label(class)?;

@@ -40,6 +40,16 @@ fn drawn(
     (priors, labels, answers, scores)
 }
 
+/// Counts of rows of the pool's own distribution.
+fn evidence<'a>(priors: &'a UncertainPriors, labels: &'a [MpuLabel]) -> Evidence<'a> {
+    Evidence {
+        priors,
+        target: &Target::Pool,
+        labels,
+        probabilities: None,
+    }
+}
+
 proptest! {
     #[test]
     fn the_rates_are_those_of_the_population(
@@ -97,12 +107,8 @@ fn what_is_not_identified_is_not_there() {
     assert!(judgement.classes[1].is_none() && judgement.classes[2].is_none());
     assert!(judgement.mean.is_none() && judgement.accuracy.is_none());
     assert!(judgement.confusion[0].is_some() && judgement.confusion[2].is_none());
-    let areas = pu_auc(
-        &priors,
-        &labels,
-        &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0],
-    )
-    .unwrap();
+    let scores = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+    let areas = pu_auc(&priors, &labels, &scores).unwrap();
     assert!(areas[0].is_some() && areas[1].is_none() && areas[2].is_none());
     // A class of prior 0 needs no rows.
     let priors = Priors::new(vec![0.5, 0.0, 0.5]).unwrap();
@@ -146,10 +152,8 @@ fn rates_of_another_population_are_those_of_its_members() {
     let truth = Confusion::new(ClassCount::THREE, &truths, &given).unwrap();
     let exact = UncertainPriors::exact(priors);
     let mut evidence = Evidence {
-        priors: &exact,
         target: &Target::Shares(shares),
-        labels: &labels,
-        probabilities: None,
+        ..evidence(&exact, &labels)
     };
     let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
     let judged = PuJudgement::of(&evidence, &answers).unwrap();
@@ -231,21 +235,11 @@ fn precision_moves_with_its_prior() {
     let labels = [Labeled(0), Labeled(1), Unlabeled, Unlabeled];
     let answers = [0, 1, 0, 2];
     let exact = UncertainPriors::exact(priors.clone());
-    let evidence = Evidence {
-        priors: &exact,
-        target: &Target::Pool,
-        labels: &labels,
-        probabilities: None,
-    };
-    let all = sensitivity(&evidence, &answers).unwrap();
+    let all = sensitivity(&evidence(&exact, &labels), &answers).unwrap();
     assert_eq!(all.len(), 18);
     for case in &all {
-        let precision = case.judgement.classes[0]
-            .as_ref()
-            .unwrap()
-            .precision
-            .unwrap()
-            .raw;
+        let class = case.judgement.classes[0].as_ref().unwrap();
+        let precision = class.precision.unwrap().raw;
         assert!((precision - case.priors.as_slice()[0] / 0.5).abs() < 1e-12);
         let sum: f64 = case.priors.as_slice().iter().sum();
         assert!((sum - 1.0).abs() < 1e-9);
@@ -270,10 +264,7 @@ fn precision_moves_with_its_prior() {
 /// 95 % intervals hold the truth, measured on a large sample, in about 95 of 100 samples.
 #[test]
 fn intervals_cover_the_truth() {
-    let plane = Plane {
-        priors: Priors::new(vec![0.3, 0.2, 0.5]).unwrap(),
-        radius: 1.6,
-    };
+    let plane = Plane::new(&[0.3, 0.2, 0.5], 1.6);
     let answer = |x: [f64; 2]| mpu_data::top_class(&plane.posterior(x));
     let mut draws = Draws(21);
     let (_, points, truths) = plane.sample(0, 200_000, &mut draws);
@@ -333,38 +324,19 @@ fn intervals_allow_for_another_draw_of_the_labelled_rows() {
     // Of 10 or 1000 labelled rows eight tenths are found; 36 % of the pool are taken for the class.
     let halves = [10, 1000].map(|n_labeled| {
         let n_pool = 5000;
-        let labels: Vec<MpuLabel> = (0..n_labeled + n_pool)
-            .map(|row| match row {
-                row if row < n_labeled => Labeled(0),
-                _ => Unlabeled,
-            })
-            .collect();
-        let answers: Vec<usize> = (0..n_labeled + n_pool)
-            .map(|row| match row {
-                row if row < n_labeled => usize::from(row % 10 >= 8),
-                row => usize::from(row % 100 >= 36),
-            })
-            .collect();
-        let evidence = Evidence {
-            priors: &priors,
-            target: &Target::Pool,
-            labels: &labels,
-            probabilities: None,
-        };
-        let tally = Tally::new(&evidence, &answers, 2).unwrap();
+        let labels = [vec![Labeled(0); n_labeled], vec![Unlabeled; n_pool]].concat();
+        let of_labeled = (0..n_labeled).map(|row| usize::from(row % 10 >= 8));
+        let of_pool = (n_labeled..n_labeled + n_pool).map(|row| usize::from(row % 100 >= 36));
+        let answers: Vec<usize> = of_labeled.chain(of_pool).collect();
+        let tally = Tally::new(&evidence(&priors, &labels), &answers, 2).unwrap();
         let found = tally.combined(Rate::Right, &[0, 1], 1.0);
         let shown = tally.estimate(Rate::Right, &[0, 1], 1.0);
         let drawn = found.value * (1.0 - found.value) * 0.36 / n_labeled as f64;
         let half = 1.959_963_984_540_054 * (found.variance + drawn).sqrt();
         assert!((shown.value - found.value).abs() < 1e-12);
-        assert!(
-            (shown.low - (shown.value - half).max(0.0)).abs() < 1e-9,
-            "{shown:?}"
-        );
-        assert!(
-            (shown.high - (shown.value + half).min(1.0)).abs() < 1e-9,
-            "{shown:?}"
-        );
+        let (low, high) = ((shown.value - half).max(0.0), (shown.value + half).min(1.0));
+        assert!((shown.low - low).abs() < 1e-9, "{shown:?}");
+        assert!((shown.high - high).abs() < 1e-9, "{shown:?}");
         half
     });
     assert!(halves[0] > 5.0 * halves[1], "{halves:?}");

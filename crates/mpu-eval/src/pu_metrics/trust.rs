@@ -16,6 +16,7 @@ pub(crate) struct Told {
     pub(crate) scores: Vec<f32>,
     pub(crate) priors: UncertainPriors,
     pub(crate) population: Priors,
+    target: Target,
     pub(crate) calibration: Calibration,
     bend: f64,
 }
@@ -36,8 +37,10 @@ impl Told {
         let intervals: Vec<(f64, f64)> = observed.iter().map(|p| (p - half, p + half)).collect();
         let calibration = Calibration::fit(&told, &labels, &scores, Anchor::default()).unwrap();
         let labeled = vec![n_labeled as u64; observed.len()];
+        let population = told.of_population(&labeled, n_pool as u64).unwrap();
         Self {
-            population: told.of_population(&labeled, n_pool as u64).unwrap(),
+            target: Target::Population(population.clone()),
+            population,
             priors: UncertainPriors::with_intervals(told, &intervals).unwrap(),
             plane,
             labels,
@@ -57,13 +60,17 @@ impl Told {
 
     pub(crate) fn judgement(&self) -> PuJudgement {
         let (p, _, answers) = self.answers(&self.scores);
-        let evidence = Evidence {
+        PuJudgement::of(&self.evidence(&p), &answers).unwrap()
+    }
+
+    /// What is known of answers to its rows, with these probabilities.
+    pub(crate) fn evidence<'a>(&'a self, p: &'a [f64]) -> Evidence<'a> {
+        Evidence {
             priors: &self.priors,
-            target: &Target::Population(self.population.clone()),
+            target: &self.target,
             labels: &self.labels,
-            probabilities: Some(&p),
-        };
-        PuJudgement::of(&evidence, &answers).unwrap()
+            probabilities: Some(p),
+        }
     }
 
     /// Many rows of the true population: their classes and scores.
@@ -105,13 +112,6 @@ fn bent(plane: &Plane, x: [f64; 2], bend: f64) -> Vec<f32> {
     bent.collect()
 }
 
-fn plane(radius: f64) -> Plane {
-    Plane {
-        priors: Priors::new(vec![0.2, 0.15, 0.65]).unwrap(),
-        radius,
-    }
-}
-
 /// Samples of each setting.
 const RUNS: i32 = 6;
 
@@ -125,7 +125,8 @@ fn accuracy_without_labels_is_near_the_truth_and_its_interval_holds_it() {
                 for bend in [0.5, 1.0, 2.0] {
                     let (mut error, mut inside, mut bias) = (0.0, 0, 0.0);
                     for _ in 0..RUNS {
-                        let told = Told::new(plane(radius), rows, off, bend, &mut draws);
+                        let plane = Plane::new(&[0.2, 0.15, 0.65], radius);
+                        let told = Told::new(plane, rows, off, bend, &mut draws);
                         let (classes, scores) = told.truth(4000, &mut draws);
                         let (_, _, given) = told.answers(&scores);
                         let three = told.plane.priors.classes();

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, check_not_negative, check_open_share};
-use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
+use crate::estimator::{EstimatorKind, Prepared, PriorEstimator, one_by_one};
 use crate::margins::{Counts, Margins};
 use crate::tail::Tails;
 
@@ -28,23 +28,11 @@ impl PriorEstimator for BestBin {
     fn prepare(&self, margins: &Margins) -> Result<Box<dyn Prepared>> {
         check_open_share("delta", self.delta)?;
         check_not_negative("gamma", self.gamma)?;
-        let classes = 0..margins.n_observed();
-        Ok(Box::new(PreparedBestBin {
-            settings: *self,
-            tails: classes.map(|class| Tails::new(margins, class)).collect(),
+        let settings = *self;
+        Ok(one_by_one(margins, |class| {
+            let tails = Tails::new(margins, class);
+            move |counts: &Counts| settings.best_bin(&tails, counts)
         }))
-    }
-}
-
-struct PreparedBestBin {
-    settings: BestBin,
-    tails: Vec<Tails>,
-}
-
-impl Prepared for PreparedBestBin {
-    fn point(&self, counts: &Counts) -> Result<Vec<f64>> {
-        let of = |tails: &Tails| self.settings.best_bin(tails, counts);
-        Ok(self.tails.iter().map(of).collect())
     }
 }
 
@@ -103,10 +91,7 @@ mod tests {
 
     #[test]
     fn bad_settings_are_refused() {
-        let row = Rows {
-            values: vec![0.0],
-            folds: vec![0],
-        };
+        let row = Rows::of_one_fold([0.0]);
         let margins = Margins::new(vec![row.clone()], row).unwrap();
         for (delta, gamma) in [(0.0, 0.1), (0.1, -1.0), (f64::NAN, 0.1)] {
             assert!(BestBin { delta, gamma }.estimate(&margins).is_err());

@@ -3,39 +3,31 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, check_not_negative, check_open_share};
-use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
+use crate::estimator::{EstimatorKind, Prepared, PriorEstimator, one_by_one};
 use crate::margins::{Counts, Group, Margins};
 
-/// The estimator `dedpul`, on one margin at a time.
-///
-/// Densities of the margin are estimated by Gaussian kernels, for the class's labelled rows and for the pool. Their
-/// ratio at the pool's rows is smoothed and made monotone where margins are high. What is left is a question about
-/// one number: which prior agrees with the mean of the posteriors that it implies (`fixed_point`, `kink`)?
-///
-/// The author gives class and pool different kernel widths. Here both have the class's, because a mixture
-/// smoothed by one kernel is the same mixture of the smoothed parts: the ratio stays below `1/π`. In pools of more than
-/// 1000 rows the ratio is taken at 1000 quantiles, and at `1000 √(10/k)` with more than ten classes. The author's rolling median spans a tenth of the pool, which
-/// wipes out classes with smaller priors; here it spans a tenth of the rows with high margins. The author's last two
-/// steps (monotone trends, sorting) are left out: sorting does not change a mean, and trends repeat what the running
-/// maximum does.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Dedpul {
-    /// The width of the kernels, in Silverman's widths for the class's labelled rows.
-    pub width: f64,
-    /// Neighbours on each side in the last rolling median, as a share of the places with high margins.
-    pub neighbors: f64,
-    /// By how much a kink's prior may exceed its mean posterior.
-    pub most_gap: f64,
-}
-
-impl Default for Dedpul {
-    fn default() -> Self {
-        Self {
-            width: 1.0,
-            neighbors: 0.05,
-            most_gap: 0.05,
-        }
+mpu_data::defaults! {
+    /// The estimator `dedpul`, on one margin at a time.
+    ///
+    /// Densities of the margin are estimated by Gaussian kernels, for the class's labelled rows and for the pool. Their
+    /// ratio at the pool's rows is smoothed and made monotone where margins are high. What is left is a question about
+    /// one number: which prior agrees with the mean of the posteriors that it implies (`fixed_point`, `kink`)?
+    ///
+    /// The author gives class and pool different kernel widths. Here both have the class's, because a mixture
+    /// smoothed by one kernel is the same mixture of the smoothed parts: the ratio stays below `1/π`. In pools of more than
+    /// 1000 rows the ratio is taken at 1000 quantiles, and at `1000 √(10/k)` with more than ten classes. The author's rolling median spans a tenth of the pool, which
+    /// wipes out classes with smaller priors; here it spans a tenth of the rows with high margins. The author's last two
+    /// steps (monotone trends, sorting) are left out: sorting does not change a mean, and trends repeat what the running
+    /// maximum does.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct Dedpul {
+        /// The width of the kernels, in Silverman's widths for the class's labelled rows.
+        pub width: f64 = 1.0,
+        /// Neighbours on each side in the last rolling median, as a share of the places with high margins.
+        pub neighbors: f64 = 0.05,
+        /// By how much a kink's prior may exceed its mean posterior.
+        pub most_gap: f64 = 0.05,
     }
 }
 
@@ -79,23 +71,10 @@ impl PriorEstimator for Dedpul {
         check_open_share("neighbors", self.neighbors)?;
         check_open_share("most-gap", self.most_gap)?;
         check_not_negative("width", self.width)?;
-        let classes = 0..margins.n_observed();
-        Ok(Box::new(PreparedDedpul {
-            classes: classes
-                .map(|class| Ratio::new(self, margins, class))
-                .collect(),
+        Ok(one_by_one(margins, |class| {
+            let ratio = Ratio::new(self, margins, class);
+            move |counts: &Counts| ratio.point(counts)
         }))
-    }
-}
-
-struct PreparedDedpul {
-    classes: Vec<Ratio>,
-}
-
-impl Prepared for PreparedDedpul {
-    fn point(&self, counts: &Counts) -> Result<Vec<f64>> {
-        let of = |class: &Ratio| class.point(counts);
-        Ok(self.classes.iter().map(of).collect())
     }
 }
 
@@ -149,8 +128,7 @@ impl Ratio {
     }
 
     fn point(&self, counts: &Counts) -> f64 {
-        let ratios = self.ratios(counts);
-        prior(ratios, self.settings.most_gap)
+        prior(self.ratios(counts), self.settings.most_gap)
     }
 
     /// The smoothed ratio of densities at the pool's places, in ascending order of the margin.
@@ -510,11 +488,12 @@ mod tests {
         let margins = gaussian(&[8.0, 0.0], &[0.3], 300, 4000, Seed(1));
         let of = |most_places: usize| {
             let ratio = Ratio::new(&Dedpul::default(), &margins, 0);
-            let few = Ratio {
+            let counts = Counts::once(&margins);
+            Ratio {
                 most_places,
                 ..ratio
-            };
-            few.point(&Counts::once(&margins))
+            }
+            .point(&counts)
         };
         let (few, many) = (of(most_places(80)), of(most_places(1)));
         assert!((few - many).abs() < 0.01, "{few} {many}");
@@ -532,10 +511,7 @@ mod tests {
 
     #[test]
     fn equal_margins_and_single_rows_are_handled() {
-        let rows = |values: &[f64]| Rows {
-            values: values.to_vec(),
-            folds: vec![0; values.len()],
-        };
+        let rows = |values: &[f64]| Rows::of_one_fold(values);
         for (class, pool) in [
             (vec![1.0], vec![1.0]),
             (vec![1.0; 20], vec![0.0; 30]),

@@ -2,7 +2,7 @@
 //! KDD 2008), for labelled rows that were drawn apart from the pool.
 
 use crate::error::Result;
-use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
+use crate::estimator::{EstimatorKind, Prepared, PriorEstimator, one_by_one};
 use crate::margins::{Counts, Group, Margins};
 
 /// The estimator `elkan-noto`. It takes margins for log odds and stands or falls with their calibration.
@@ -29,34 +29,19 @@ impl PriorEstimator for ElkanNoto {
 
     fn prepare(&self, margins: &Margins) -> Result<Box<dyn Prepared>> {
         let sigmoid = |z: f64| 1.0 / (1.0 + libm::exp(-z));
-        let of = |class| {
-            margins
-                .margin(Group::Class(class), class)
-                .map(sigmoid)
-                .collect()
-        };
-        Ok(Box::new(PreparedElkanNoto {
-            probabilities: (0..margins.n_observed()).map(of).collect(),
+        let pool = margins.index(Group::Pool);
+        Ok(one_by_one(margins, |class| {
+            let own = margins.margin(Group::Class(class), class);
+            let probabilities: Vec<f64> = own.map(sigmoid).collect();
+            move |counts: &Counts| {
+                let n_pool = counts.total(pool) as f64;
+                let counted = probabilities.iter().zip(counts.at(class));
+                let sum: f64 = counted.map(|(p, &count)| p * f64::from(count)).sum();
+                let n_labeled = counts.total(class) as f64;
+                // A margin of -800 has probability 0; the smallest number keeps the quotient defined.
+                elkan_noto((sum / n_labeled).max(f64::MIN_POSITIVE), n_labeled, n_pool)
+            }
         }))
-    }
-}
-
-struct PreparedElkanNoto {
-    /// Of each labelled row, by class.
-    probabilities: Vec<Vec<f64>>,
-}
-
-impl Prepared for PreparedElkanNoto {
-    fn point(&self, counts: &Counts) -> Result<Vec<f64>> {
-        let n_pool = counts.total(self.probabilities.len()) as f64;
-        let of = |(class, probabilities): (usize, &Vec<f64>)| {
-            let counted = probabilities.iter().zip(counts.at(class));
-            let sum: f64 = counted.map(|(p, &count)| p * f64::from(count)).sum();
-            let n_labeled = counts.total(class) as f64;
-            // A margin of -800 has probability 0; the smallest number keeps the quotient defined.
-            elkan_noto((sum / n_labeled).max(f64::MIN_POSITIVE), n_labeled, n_pool)
-        };
-        Ok(self.probabilities.iter().enumerate().map(of).collect())
     }
 }
 
@@ -76,11 +61,7 @@ mod tests {
             values: vec![log_odds(0.4), log_odds(0.8)],
             folds: vec![0, 1],
         };
-        let pool = Rows {
-            values: vec![0.0; 4],
-            folds: vec![0; 4],
-        };
-        let margins = Margins::new(vec![class], pool).unwrap();
+        let margins = Margins::new(vec![class], Rows::of_one_fold([0.0; 4])).unwrap();
         let found = ElkanNoto.estimate(&margins).unwrap()[0];
         assert!((found - 0.5 * 0.4 / 0.6).abs() < 1e-12, "{found}");
     }

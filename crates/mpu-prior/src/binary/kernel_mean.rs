@@ -5,8 +5,10 @@ use mpu_data::bad_setting;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::estimator::{EstimatorKind, Prepared, PriorEstimator};
+use crate::estimator::{EstimatorKind, Prepared, PriorEstimator, one_by_one};
+use crate::linear::accelerated;
 use crate::margins::{Counts, Group, Margins};
+use crate::simplex;
 
 mpu_data::defaults! {
     /// The estimator `km2`, on vectors of margins.
@@ -51,36 +53,17 @@ impl PriorEstimator for KernelMean {
             && self.most_lambda > 1.0 + self.epsilon
             && self.most_lambda.is_finite())
         {
-            return Err(bad_setting(
-                "most-lambda",
-                self.most_lambda,
-                "larger than 1 + epsilon, and epsilon positive",
-            ));
+            let allowed = "larger than 1 + epsilon, and epsilon positive";
+            return Err(bad_setting("most-lambda", self.most_lambda, allowed));
         }
-        let classes = 0..margins.n_observed();
-        Ok(Box::new(PreparedKernelMean {
-            classes: classes
-                .map(|class| Embedding::new(self, margins, class))
-                .collect(),
+        Ok(one_by_one(margins, |class| {
+            let embedding = Embedding::new(self, margins, class);
+            move |counts: &Counts| embedding.point(counts)
         }))
     }
 
     fn most_replicates(&self) -> usize {
         self.most_replicates
-    }
-}
-
-struct PreparedKernelMean {
-    classes: Vec<Embedding>,
-}
-
-impl Prepared for PreparedKernelMean {
-    fn point(&self, counts: &Counts) -> Result<Vec<f64>> {
-        Ok(self
-            .classes
-            .iter()
-            .map(|class| class.point(counts))
-            .collect())
     }
 }
 
@@ -105,11 +88,9 @@ impl Embedding {
         let pool = evenly(margins.n_rows(Group::Pool), n_rows);
         let chosen = evenly(margins.n_rows(Group::Class(class)), n_rows);
         let of = |group: Group, row: usize| &margins.rows(group).values[row * width..][..width];
-        let points: Vec<&[f64]> = pool
-            .iter()
-            .map(|&row| of(Group::Pool, row))
-            .chain(chosen.iter().map(|&row| of(Group::Class(class), row)))
-            .collect();
+        let of_pool = pool.iter().map(|&row| of(Group::Pool, row));
+        let of_class = chosen.iter().map(|&row| of(Group::Class(class), row));
+        let points: Vec<&[f64]> = of_pool.chain(of_class).collect();
         let n = points.len();
         let mut squares = vec![0.0; n * n];
         for i in 0..n {
@@ -126,10 +107,8 @@ impl Embedding {
         let difference = mixture(n, pool.len(), -1.0);
         let mut best: Option<(f64, Vec<f64>)> = None;
         for factor in [0.01, 0.1, 1.0, 10.0, 100.0] {
-            let kernel: Vec<f64> = squares
-                .iter()
-                .map(|square| libm::exp(-square / (2.0 * factor * median)))
-                .collect();
+            let weight = |square: &f64| libm::exp(-square / (2.0 * factor * median));
+            let kernel: Vec<f64> = squares.iter().map(weight).collect();
             let apart = quadratic(&kernel, &difference);
             if best.as_ref().is_none_or(|(most, _)| apart > *most) {
                 best = Some((apart, kernel));
@@ -160,10 +139,8 @@ impl Embedding {
     fn point(&self, counts: &Counts) -> f64 {
         let share = |rows: &[usize], counts: &[u16]| {
             let total: f64 = rows.iter().map(|&row| f64::from(counts[row])).sum();
-            let each = rows
-                .iter()
-                .map(|&row| f64::from(counts[row]) / total.max(1.0));
-            each.collect::<Vec<f64>>()
+            let each = |&row: &usize| f64::from(counts[row]) / total.max(1.0);
+            rows.iter().map(each).collect::<Vec<f64>>()
         };
         let pool = share(&self.pool, counts.at(self.pool_index));
         let class = share(&self.class, counts.at(self.class_index));
@@ -175,11 +152,8 @@ impl Embedding {
             pool.chain(class.iter().map(|share| (1.0 - lambda) * share))
                 .collect()
         };
-        let difference: Vec<f64> = pool
-            .iter()
-            .copied()
-            .chain(class.iter().map(|share| -share))
-            .collect();
+        let minus = class.iter().map(|share| -share);
+        let difference: Vec<f64> = pool.iter().copied().chain(minus).collect();
         let apart = quadratic(&self.kernel, &difference).max(0.0).sqrt();
         let mut start = at(1.0);
         let mut slope = |lambda: f64, step: f64| {
@@ -212,19 +186,8 @@ impl Embedding {
                 .map(|i| ahead[i] - dot(&self.kernel[i * n..][..n], &gap) / self.largest)
                 .collect();
             let next = simplex(&moved);
-            let turned: f64 = (0..n)
-                .map(|i| (ahead[i] - next[i]) * (next[i] - at[i]))
-                .sum();
-            let faster = f64::midpoint(1.0, (1.0 + 4.0 * pace * pace).sqrt());
-            let (momentum, faster) = if turned > 0.0 {
-                (0.0, 1.0)
-            } else {
-                ((pace - 1.0) / faster, faster)
-            };
-            ahead = (0..n)
-                .map(|i| next[i] + momentum * (next[i] - at[i]))
-                .collect();
-            (at, pace) = (next, faster);
+            (ahead, pace) = accelerated(&at, &ahead, &next, pace);
+            at = next;
         }
         let gap: Vec<f64> = at.iter().zip(target).map(|(v, u)| v - u).collect();
         (quadratic(&self.kernel, &gap).max(0.0).sqrt(), at)
@@ -260,17 +223,7 @@ fn quadratic(kernel: &[f64], v: &[f64]) -> f64 {
 
 /// The nearest point with entries that are not negative and sum to one.
 fn simplex(point: &[f64]) -> Vec<f64> {
-    let mut sorted = point.to_vec();
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    let (mut sum, mut tau) = (0.0, 0.0);
-    for (i, value) in sorted.iter().enumerate() {
-        sum += value;
-        let candidate = (sum - 1.0) / (i + 1) as f64;
-        if candidate >= *value {
-            break;
-        }
-        tau = candidate;
-    }
+    let tau = simplex::threshold(point, 1.0);
     point.iter().map(|value| (value - tau).max(0.0)).collect()
 }
 

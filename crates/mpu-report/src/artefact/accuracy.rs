@@ -10,7 +10,7 @@ use crate::page::Section;
 use crate::paper;
 use crate::record::{Record, RunKey, Scores};
 use crate::stats::Spread;
-use crate::table::{Align, Cell, Table};
+use crate::table::{Cell, Table};
 use crate::wording::signed;
 
 /// The six methods of the paper, in its order.
@@ -149,10 +149,11 @@ pub fn rows(records: &[Record]) -> Result<Vec<AccuracyRow>> {
         (a.table, &a.dataset, a.k) == (b.table, &b.dataset, b.k)
     };
     let row = |cells: &[paper::AccuracyCell]| {
+        let first = &cells[0];
+        let recipe = Wanted::same_recipe(&first.dataset, first.k, first.pi_k);
         let entry = |method: &&'static str| {
             let cell = cells.iter().find(|c| c.method == *method);
-            let of_row = &cells[0];
-            let wanted = Wanted::usual(&of_row.dataset, of_row.k, of_row.pi_k, method);
+            let wanted = Wanted::usual(&first.dataset, first.k, first.pi_k, method);
             MethodEntry {
                 method,
                 published: cell.map(|c| published(c.accuracy_mean, c.accuracy_std)),
@@ -160,20 +161,16 @@ pub fn rows(records: &[Record]) -> Result<Vec<AccuracyRow>> {
             }
         };
         AccuracyRow {
-            table: cells[0].table,
-            prior: cells[0].pi_k,
-            dataset: cells[0].dataset.clone(),
-            classes: cells[0].k,
+            table: first.table,
+            prior: first.pi_k,
+            dataset: first.dataset.clone(),
+            classes: first.k,
             entries: PAPER_METHODS
                 .iter()
                 .chain(&ADDED_METHODS)
                 .map(entry)
                 .collect(),
-            same_recipe: {
-                let of_row = &cells[0];
-                let wanted = Wanted::same_recipe(&of_row.dataset, of_row.k, of_row.pi_k);
-                CellRuns::choose(records, &wanted).map(|runs| outcome(&runs))
-            },
+            same_recipe: CellRuns::choose(records, &recipe).map(|runs| outcome(&runs)),
         }
     };
     Ok(cells.chunk_by(same_row).map(row).collect())
@@ -273,27 +270,24 @@ pub fn section(rows: &[AccuracyRow], table: u8) -> Section {
     let rows: Vec<&AccuracyRow> = rows.iter().filter(|row| row.table == table).collect();
     let prior = rows.first().map_or(f64::NAN, |row| row.prior);
     let numeral = "I".repeat(usize::from(table));
-    let left = [("dataset".to_owned(), Align::Left)];
-    let paper = PAPER_METHODS.map(str::to_owned).into_iter();
-    let ours = ADDED_METHODS.map(added_heading).into_iter();
-    let right = std::iter::once("k".to_owned()).chain(paper).chain(ours);
-    let columns = left
-        .into_iter()
-        .chain(right.map(|name| (name, Align::Right)));
-    let (mut out, mut footnotes) = (Table::new(columns), Footnotes::default());
+    let ours = ADDED_METHODS.map(|method| match method {
+        ORACLE => format!("ours: {method} (oracle):"),
+        _ => format!("ours: {method}:"),
+    });
+    let (paper, ours) = (PAPER_METHODS.join(": | "), ours.join(" | "));
+    let mut out = Table::with(&format!("dataset | k: | {paper}: | {ours}"));
+    let mut footnotes = Footnotes::default();
     for row in &rows {
         let marks: Vec<&str> = row.marks().into_iter().collect();
-        let mut name = Cell::new(&row.dataset);
-        if !marks.is_empty() {
-            name = name.with_detail(format!("data: {}", marks.join("; ")));
-        }
-        let mut cells = vec![name, Cell::new(row.classes.to_string())];
-        cells.extend(
-            row.entries
-                .iter()
-                .map(|entry| cell(row, entry, &mut footnotes)),
+        let marks = (!marks.is_empty()).then(|| format!("data: {}", marks.join("; ")));
+        let name = Cell::new(&row.dataset).with_any_detail(marks);
+        let entries = row.entries.iter();
+        let entries = entries.map(|entry| cell(row, entry, &mut footnotes));
+        out.push(
+            [name, Cell::new(row.classes.to_string())]
+                .into_iter()
+                .chain(entries),
         );
-        out.push(cells);
     }
     let outcomes = rows.iter().flat_map(|row| &row.entries);
     let outcomes: Vec<Option<&Outcome>> = outcomes.map(|e| e.found.as_ref()).collect();
@@ -347,21 +341,12 @@ fn rates(swept: usize, all: usize) -> Option<String> {
     (all > 0).then_some(note)
 }
 
-fn added_heading(method: &str) -> String {
-    if method == ORACLE {
-        format!("ours: {method} (oracle)")
-    } else {
-        format!("ours: {method}")
-    }
-}
-
 fn cell(row: &AccuracyRow, entry: &MethodEntry, footnotes: &mut Footnotes) -> Cell {
     let Some(found) = &entry.found else {
-        let cell = Cell::new("missing");
-        return match entry.published {
-            Some(spread) => cell.with_detail(format!("({})", spread.show(2))),
-            None => cell,
-        };
+        let published = entry
+            .published
+            .map(|spread| format!("({})", spread.show(2)));
+        return Cell::new("missing").with_any_detail(published);
     };
     let mut text = found.accuracy.show(2);
     let carried = found
@@ -372,39 +357,21 @@ fn cell(row: &AccuracyRow, entry: &MethodEntry, footnotes: &mut Footnotes) -> Ce
     if !note.is_empty() {
         let _ = write!(text, " [{}]", footnotes.mark(note.join("; ")));
     }
+    let published = entry.published.map(|published| {
+        let difference = signed(found.accuracy.mean - published.mean, 2);
+        format!("({}; {difference})", published.show(2))
+    });
     let cell = Cell::new(text).emphasised_if(row.is_best(entry));
-    match entry.published {
-        Some(published) => {
-            let difference = signed(found.accuracy.mean - published.mean, 2);
-            cell.with_detail(format!("({}; {difference})", published.show(2)))
-        }
-        None => cell,
-    }
+    cell.with_any_detail(published)
 }
 
 /// Every cell as a row of plain numbers, for programs; what is missing is empty.
 pub fn cells(rows: &[AccuracyRow]) -> Table {
-    let columns = [
-        "table",
-        "prior",
-        "dataset",
-        "classes",
-        "method",
-        "in-paper",
-        "n",
-        "epochs",
-        "lr",
-        "mean",
-        "std",
-        "last-ten-mean",
-        "best",
-        "published-mean",
-        "published-std",
-        "difference",
-        "data-mark",
-        "carried-from",
-    ];
-    let mut table = Table::new(columns.map(|name| (name, Align::Left)));
+    let mut table = Table::with(
+        "table | prior | dataset | classes | method | in-paper | n | epochs | lr | mean | std | \
+         last-ten-mean | best | published-mean | published-std | difference | data-mark | \
+         carried-from",
+    );
     let number = |value: Option<f64>| value.map(|v| format!("{v:.4}")).unwrap_or_default();
     let yes = |condition: bool| if condition { "yes" } else { "no" }.to_owned();
     for row in rows {
@@ -435,10 +402,7 @@ pub fn cells(rows: &[AccuracyRow]) -> Table {
                 number(published.and_then(|p| p.std)),
                 number(difference),
                 found.and_then(|o| o.data_mark.clone()).unwrap_or_default(),
-                found
-                    .and_then(|o| o.carried_from)
-                    .unwrap_or_default()
-                    .to_owned(),
+                found.and_then(|o| o.carried_from).unwrap_or("").to_owned(),
             ]);
         }
     }

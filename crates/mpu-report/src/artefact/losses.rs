@@ -27,15 +27,12 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
         };
         let group = CellRuns::choose(records, &wanted);
         let name = format!("`{}` γ = {} {}", row.loss, row.gamma, row.form);
-        match &group {
-            None => missing.push(name),
-            Some(group) => {
-                if let Some(mark) = group.mark() {
-                    notes.push(format!("{name}: data: {mark}"));
-                }
-            }
-        }
         let group = group.as_ref();
+        if let Some(mark) = group.and_then(CellRuns::mark) {
+            notes.push(format!("{name}: data: {mark}"));
+        } else if group.is_none() {
+            missing.push(name);
+        }
         let f1 = published(row.macro_f1_mean, row.macro_f1_std);
         let accuracy = published(row.accuracy_mean, row.accuracy_std);
         let sums = context.constant_sums.get(index);

@@ -51,13 +51,10 @@ pub fn section(records: &[Record], context: &Context) -> Result<Section> {
         let p = comparison.as_ref().and_then(|c| c.p);
         let holm = p.and_then(|_| adjusted.next());
         table.push(cells(row, group.as_ref(), comparison.as_ref(), holm));
-        match group {
-            None => missing.push(row.method.as_str()),
-            Some(group) => {
-                if let Some(mark) = group.mark() {
-                    notes.push(format!("`{}`: data: {mark}", row.method));
-                }
-            }
+        if let Some(mark) = group.as_ref().and_then(CellRuns::mark) {
+            notes.push(format!("`{}`: data: {mark}", row.method));
+        } else if group.is_none() {
+            missing.push(row.method.as_str());
         }
         if row.method != REFERENCE && group.is_some() && reference.is_some() && comparison.is_none()
         {
@@ -151,9 +148,8 @@ fn cells(
     };
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     let p = |value: Option<f64>| or_dash(value.map(|p| format!("{p:.4}")));
-    let beside = |text: String, published: Option<String>| match published {
-        Some(published) => Cell::new(text).with_detail(format!("({published})")),
-        None => Cell::new(text),
+    let beside = |text: String, published: Option<String>| {
+        Cell::new(text).with_any_detail(published.map(|published| format!("({published})")))
     };
     [
         Cell::new(&row.method),

@@ -1,10 +1,11 @@
 //! What the 66 rows of Tables I–III say together, and what the baselines tell of the paper.
 
-use super::accuracy::{ADDED_METHODS, AccuracyRow, PAPER_METHODS};
+use super::accuracy::{ADDED_METHODS, AccuracyRow, Outcome, PAPER_METHODS};
 use crate::cell::{FULL, ORACLE};
 use crate::page::Section;
 use crate::stats;
-use crate::table::{Align, Table};
+use crate::table::Table;
+use crate::wording::or_dash;
 
 /// The means of the paper's methods in one row, in the paper's order.
 type Means = Vec<f64>;
@@ -15,25 +16,15 @@ pub fn section(rows: &[AccuracyRow]) -> Section {
     let complete: Vec<&AccuracyRow> = rows.iter().filter(|r| r.complete().is_some()).collect();
     let ours: Vec<Means> = complete.iter().filter_map(|r| r.complete()).collect();
     let published: Vec<Means> = rows.iter().filter_map(published_means).collect();
-    let mut table = Table::new([
-        ("method".to_owned(), Align::Left),
-        (format!("best, ours (of {} rows)", ours.len()), Align::Right),
-        (
-            format!("best, published (of {} rows)", published.len()),
-            Align::Right,
-        ),
-        ("mean rank, ours".to_owned(), Align::Right),
-        ("mean rank, published".to_owned(), Align::Right),
-        (
-            "points below the better supervised, mean (rows)".to_owned(),
-            Align::Right,
-        ),
-        (
-            "within two published deviations (rows)".to_owned(),
-            Align::Right,
-        ),
-    ]);
+    let mut table = Table::with(&format!(
+        "method | best, ours (of {} rows): | best, published (of {} rows): | mean rank, ours: | \
+         mean rank, published: | points below the better supervised, mean (rows): | \
+         within two published deviations (rows):",
+        ours.len(),
+        published.len()
+    ));
     for (index, method) in PAPER_METHODS.iter().enumerate() {
+        let (met, compared) = within_two(rows, method);
         table.push([
             (*method).to_owned(),
             best_count(&ours, index).to_string(),
@@ -41,24 +32,22 @@ pub fn section(rows: &[AccuracyRow]) -> Section {
             mean_rank(&ours, index),
             mean_rank(&published, index),
             gap(rows, method),
-            agreement(rows, method),
+            format!("{met} of {compared}"),
         ]);
     }
     for method in ADDED_METHODS.iter().filter(|m| **m != ORACLE) {
-        let dash = || "–".to_owned();
-        let name = format!("ours: {method}");
-        table.push([
-            name,
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            gap(rows, method),
-            dash(),
-        ]);
+        let (name, gap) = (format!("ours: {method}"), gap(rows, method));
+        table.push([name.as_str(), "–", "–", "–", "–", &gap, "–"]);
     }
-    let short = complete.iter().filter(|row| is_short(row)).count();
-    let marked = complete.iter().filter(|row| is_marked(row)).count();
+    let rows_with = |fits: fn(&Outcome) -> bool| {
+        let any = |row: &&&AccuracyRow| {
+            let mut outcomes = PAPER_METHODS.iter().filter_map(|method| row.found(method));
+            outcomes.any(fits)
+        };
+        complete.iter().filter(any).count()
+    };
+    let short = rows_with(|o| o.n < FULL.0 || o.epochs < FULL.1);
+    let marked = rows_with(|o| o.data_mark.is_some());
     let (met, compared) = within_two(rows, "csmpu-abs");
     let (seeds, epochs) = FULL;
     Section {
@@ -102,10 +91,8 @@ pub fn baselines(rows: &[AccuracyRow]) -> Section {
         ),
         _ => "No row has both `area` and `ure-ovr` yet, so our runs say nothing of this.".to_owned(),
     });
-    let carried = rows
-        .iter()
-        .filter_map(|row| row.found("ure-ovr")?.carried_from);
-    let carried = carried.count();
+    let carried = |row: &AccuracyRow| row.found("ure-ovr")?.carried_from;
+    let carried = rows.iter().filter_map(carried).count();
     if carried > 0 {
         paragraphs.push(format!(
             "In {carried} rows the runs of `area` therefore stand for `ure-ovr`, which has been run for fewer epochs or seeds there, or \
@@ -147,17 +134,8 @@ fn published_means(row: &AccuracyRow) -> Option<Means> {
     means.into_iter().collect()
 }
 
-fn is_short(row: &AccuracyRow) -> bool {
-    let mut outcomes = PAPER_METHODS.iter().filter_map(|method| row.found(method));
-    outcomes.any(|o| o.n < FULL.0 || o.epochs < FULL.1)
-}
-
-fn is_marked(row: &AccuracyRow) -> bool {
-    let mut outcomes = PAPER_METHODS.iter().filter_map(|method| row.found(method));
-    outcomes.any(|o| o.data_mark.is_some())
-}
-
-fn best_count(rows: &[Means], index: usize) -> usize {
+/// In how many rows a method is best, or shares the best figure.
+pub(super) fn best_count(rows: &[Means], index: usize) -> usize {
     let is_best = |means: &&Means| means.iter().all(|mean| means[index] >= *mean);
     rows.iter().filter(is_best).count()
 }
@@ -170,7 +148,7 @@ fn mean_rank(rows: &[Means], index: usize) -> String {
             stats::ranks(&turned)[index]
         })
         .collect();
-    stats::mean(&ranks).map_or("–".to_owned(), |rank| format!("{rank:.2}"))
+    or_dash(stats::mean(&ranks))
 }
 
 fn gap(rows: &[AccuracyRow], method: &str) -> String {
@@ -181,11 +159,6 @@ fn gap(rows: &[AccuracyRow], method: &str) -> String {
     stats::mean(&gaps).map_or("– (0)".to_owned(), |gap| {
         format!("{gap:.2} ({})", gaps.len())
     })
-}
-
-fn agreement(rows: &[AccuracyRow], method: &str) -> String {
-    let (met, compared) = within_two(rows, method);
-    format!("{met} of {compared}")
 }
 
 /// In how many rows our mean lies within two published deviations of the published one, and how many

@@ -8,7 +8,7 @@ use crate::paper;
 use crate::record::Record;
 use crate::stats::{self, Spread};
 use crate::table::Table;
-use crate::wording::{list, signed};
+use crate::wording::{in_order, list, or_dash, signed};
 
 /// The methods whose rate is swept.
 pub const METHODS: [&str; 3] = ["csmpu-abs", "area", "biased-super"];
@@ -26,17 +26,12 @@ pub fn section(records: &[Record], swept: &[Record]) -> Option<Section> {
          chosen rates (seeds): | accuracy with them: | change:",
     );
     // By how much each run changed: those that chose the given rate, and the others.
-    let (mut kept, mut moved, mut n_cells) = (Vec::new(), Vec::new(), 0);
-    let mut rows: Vec<(String, usize, f64)> = Vec::new();
-    for cell in paper::accuracy_cells().ok()? {
-        let row = (cell.dataset, cell.k, cell.pi_k);
-        if has(&row.0, row.1, row.2) && !rows.contains(&row) {
-            rows.push(row);
-        }
-    }
-    for (dataset, classes, prior) in &rows {
+    let (mut kept, mut moved) = (Vec::new(), Vec::new());
+    let cells = paper::accuracy_cells().ok()?.into_iter();
+    let rows = cells.filter(|cell| has(&cell.dataset, cell.k, cell.pi_k));
+    for (dataset, classes, prior) in in_order(rows.map(|cell| (cell.dataset, cell.k, cell.pi_k))) {
         for method in METHODS {
-            let wanted = Wanted::usual(dataset, *classes, *prior, method);
+            let wanted = Wanted::usual(&dataset, classes, prior, method);
             let both = CellRuns::choose(records, &wanted).zip(CellRuns::choose(swept, &wanted));
             let Some((given, chosen)) = both.filter(|(a, b)| a.epochs() == b.epochs()) else {
                 continue;
@@ -80,18 +75,15 @@ pub fn section(records: &[Record], swept: &[Record]) -> Option<Section> {
                 show(|pair| pair.1),
                 signed(change, 2),
             ]);
-            n_cells += 1;
         }
     }
-    if n_cells == 0 {
+    if table.rows().is_empty() {
         return None;
     }
-    let size = |changes: &[f64]| stats::mean(changes);
-    let shown =
-        |changes: &[f64]| size(changes).map_or("–".to_owned(), |size| format!("{size:.2}"));
+    let (of_kept, of_moved) = (stats::mean(&kept), stats::mean(&moved));
     // A point more than what runs change by that keep their rate.
-    let noise = size(&kept).unwrap_or(0.0) + 1.0;
-    let verdict = if size(&moved).is_some_and(|size| size > noise) {
+    let noise = of_kept.unwrap_or(0.0) + 1.0;
+    let verdict = if of_moved.is_some_and(|size| size > noise) {
         "Another rate changes more than that: the other rows would move as well"
     } else {
         "Another rate changes no more than that: the other rows would hardly move by it"
@@ -105,8 +97,8 @@ pub fn section(records: &[Record], swept: &[Record]) -> Option<Section> {
              changed by {}. {verdict}.",
             kept.len(),
             kept.len() + moved.len(),
-            shown(&kept),
-            shown(&moved),
+            or_dash(of_kept),
+            or_dash(of_moved),
         )],
         table: Some(table),
         ..Section::new("rates", "Learning rates: given or chosen")

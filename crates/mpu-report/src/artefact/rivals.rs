@@ -5,7 +5,7 @@ use crate::cell::{CellRuns, Wanted};
 use crate::page::Section;
 use crate::record::Record;
 use crate::stats;
-use crate::table::{Align, Cell, Table};
+use crate::table::{Cell, Table};
 use crate::wording::signed;
 
 /// The rivals.
@@ -37,16 +37,10 @@ fn epochs(method: &str) -> usize {
 /// The rows in which a rival was run; none without one.
 pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Option<Section> {
     let methods: Vec<&str> = OURS.into_iter().chain(METHODS).collect();
-    let mut table = Table::new(
-        [
-            ("dataset", Align::Left),
-            ("k", Align::Right),
-            ("π_k", Align::Right),
-        ]
-        .into_iter()
-        .chain(methods.iter().map(|method| (*method, Align::Right)))
-        .chain([("better supervised (oracle)", Align::Right)]),
-    );
+    let mut table = Table::with(&format!(
+        "dataset | k: | π_k: | {}: | better supervised (oracle):",
+        methods.join(": | ")
+    ));
     let mut means: Vec<Vec<Option<f64>>> = Vec::new();
     for row in rows.iter().filter(|row| has(&row.dataset, row.classes)) {
         let of = |method: &&str| {

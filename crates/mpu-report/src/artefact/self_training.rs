@@ -5,6 +5,7 @@ use crate::cell::{ORACLE, shortfall};
 use crate::page::Section;
 use crate::stats;
 use crate::table::Table;
+use crate::wording::or_dash;
 
 /// The method that users should pick.
 const OURS: &str = "csmpu-st";
@@ -24,7 +25,6 @@ pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
          supervised, same recipe (oracle): | with prior-shift correction: | macro-F1: | \
          calibration error:",
     );
-    let percent = |value: Option<f64>| value.map_or("–".to_owned(), |v| format!("{v:.2}"));
     for (row, found) in &run {
         let own = row.best_own();
         table.push([
@@ -33,15 +33,15 @@ pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
             row.prior.to_string(),
             found.accuracy.show(2),
             found.n.to_string(),
-            percent(row.best_published()),
+            or_dash(row.best_published()),
             own.map_or("–".to_owned(), |(found, method)| {
                 format!("{} {method}", told(found))
             }),
             row.found(ORACLE).map_or("–".to_owned(), told),
             row.same_recipe.as_ref().map_or("–".to_owned(), told),
-            percent(found.shifted),
+            or_dash(found.shifted),
             format!("{:.2}", found.f1),
-            percent(found.calibration_error),
+            or_dash(found.calibration_error),
         ]);
     }
     let count = |beaten: &dyn Fn(&AccuracyRow) -> Option<f64>| {

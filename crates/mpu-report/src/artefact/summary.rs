@@ -1,12 +1,12 @@
 //! The results in short: where the paper's method is reproduced, where not, and which method to use.
 
 use super::accuracy::{AccuracyRow, PAPER_METHODS};
-use super::overview::within_two;
+use super::overview::{best_count, within_two};
 use crate::page::Section;
 use crate::record::Record;
 use crate::stats;
 use crate::table::Table;
-use crate::wording::{list, signed};
+use crate::wording::{in_order, list, or_dash, signed};
 
 /// The paper's method.
 const PAPERS: &str = "csmpu-abs";
@@ -20,14 +20,8 @@ pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
          within two published deviations: | best of the six most often, ours | csmpu-st: | \
          better supervised: | gap:",
     );
-    let mut datasets: Vec<&str> = Vec::new();
-    for row in rows {
-        if !datasets.contains(&row.dataset.as_str()) {
-            datasets.push(&row.dataset);
-        }
-    }
     let (mut met, mut near, mut far, mut marked) = (vec![], vec![], vec![], vec![]);
-    for dataset in datasets {
+    for dataset in in_order(rows.iter().map(|row| row.dataset.as_str())) {
         let own: Vec<&AccuracyRow> = rows.iter().filter(|row| row.dataset == dataset).collect();
         let differences: Vec<f64> = own
             .iter()
@@ -40,8 +34,7 @@ pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
         };
         let is_other =
             |row: &&AccuracyRow| row.found(PAPERS).is_some_and(|o| o.data_mark.is_some());
-        let other = own.iter().filter(|row| is_other(row)).count();
-        let to = if other > 0 {
+        let to = if own.iter().any(is_other) {
             &mut marked
         } else if 2 * within >= run {
             &mut met
@@ -55,16 +48,15 @@ pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
             let pairs = own.iter().filter_map(|row| value(row));
             stats::mean(&pairs.collect::<Vec<_>>())
         };
-        let percent = |value: Option<f64>| value.map_or("–".to_owned(), |v| format!("{v:.2}"));
         table.push([
             dataset.to_owned(),
             format!("{run} of {}", own.len()),
             signed(difference, 2),
             format!("{within} of {run}"),
             most_often(&own),
-            percent(mean(&|row| Some(row.found(OURS)?.accuracy.mean))),
-            percent(mean(&|row| Some(row.limit()?.accuracy.mean))),
-            percent(mean(&|row| {
+            or_dash(mean(&|row| Some(row.found(OURS)?.accuracy.mean))),
+            or_dash(mean(&|row| Some(row.limit()?.accuracy.mean))),
+            or_dash(mean(&|row| {
                 Some(row.limit()?.accuracy.mean - row.found(OURS)?.accuracy.mean)
             })),
         ]);
@@ -126,12 +118,9 @@ fn best_exact(rows: &[AccuracyRow]) -> String {
     let methods = ["csmpu-exact-abs", "csmpu-exact-nn", "csmpu-exact-ure"];
     let all = rows.iter().filter_map(|row| {
         let means = methods.map(|method| Some(row.found(method)?.accuracy.mean));
-        let [Some(abs), Some(nn), Some(ure)] = means else {
-            return None;
-        };
-        Some([abs, nn, ure])
+        means.into_iter().collect()
     });
-    let all: Vec<[f64; 3]> = all.collect();
+    let all: Vec<Vec<f64>> = all.collect();
     let means = (0..methods.len()).filter_map(|form| {
         let values: Vec<f64> = all.iter().map(|means| means[form]).collect();
         Some((stats::mean(&values)?, methods[form]))
@@ -148,10 +137,7 @@ fn best_exact(rows: &[AccuracyRow]) -> String {
 /// Which of the paper's six is best in most of the rows where all have been run, and in how many.
 fn most_often(rows: &[&AccuracyRow]) -> String {
     let complete: Vec<Vec<f64>> = rows.iter().filter_map(|row| row.complete()).collect();
-    let wins = |index: usize| {
-        let best = |means: &&Vec<f64>| means.iter().all(|mean| means[index] >= *mean);
-        complete.iter().filter(best).count()
-    };
+    let wins = |index: usize| best_count(&complete, index);
     // The first of those that are best equally often.
     let first = (0..PAPER_METHODS.len())
         .rev()
@@ -186,15 +172,8 @@ mod tests {
             .map(|method| record("usps", 4, 0.5, method, 1, 100, 0.5))
             .collect();
         records[0] = record("usps", 4, 0.5, PAPERS, 1, 100, published("usps"));
-        records.push(record(
-            "mnist",
-            4,
-            0.5,
-            PAPERS,
-            1,
-            100,
-            published("mnist") - 0.2,
-        ));
+        let far = published("mnist") - 0.2;
+        records.push(record("mnist", 4, 0.5, PAPERS, 1, 100, far));
         records.push(record("usps", 4, 0.5, OURS, 1, 40, 0.95));
         records.push(record("usps", 4, 0.5, "supervised", 1, 100, 0.96));
         for (method, accuracy) in [("abs", 0.7), ("nn", 0.8), ("ure", 0.6)] {

@@ -191,11 +191,8 @@ impl Figure {
             let _ = if width > PANEL {
                 // Focusable, so that it can be scrolled with the keyboard.
                 let (label, width) = (escape(&panel.inner().description()), num(width));
-                let svg = svg.replacen(
-                    "height:auto",
-                    &format!("min-width:{width}px;height:auto"),
-                    1,
-                );
+                let wide = format!("min-width:{width}px;height:auto");
+                let svg = svg.replacen("height:auto", &wide, 1);
                 writeln!(
                     html,
                     "<div style=\"flex:0 1 {width}px;overflow-x:auto\" tabindex=\"0\" role=\"region\" \

@@ -1,7 +1,7 @@
 //! Estimates with intervals, a row for each of several things.
 
 use super::frame::{Draw, Frame, SAMPLE, draw_empty, draw_legend};
-use super::markup::{Anchor, Canvas, TEXT, num, shorten, text_width};
+use super::markup::{Anchor, Canvas, TEXT, num, shorten, widest};
 use super::palette::{AXIS, GRID, INK, Style};
 use super::scale::{LARGEST, Scale};
 use serde::{Deserialize, Serialize};
@@ -112,12 +112,7 @@ impl Draw for Intervals {
         if self.rows.is_empty() {
             return draw_empty(canvas, "nothing to show", width, (top, top + 110.0));
         }
-        let widest = self
-            .rows
-            .iter()
-            .map(|row| text_width(&row.name, TEXT))
-            .fold(0.0, f64::max);
-        let names = widest.min(0.34 * width);
+        let names = widest(self.rows.iter().map(|row| &row.name)).min(0.34 * width);
         let (left, right) = (6.0 + names + 8.0, width - 18.0);
         let height = ROW.max(STEP * self.series.len() as f64 + 8.0);
         let bottom = top + height * self.rows.len() as f64;
@@ -183,10 +178,9 @@ fn drawable(value: f64) -> Option<f64> {
 fn values(row: &IntervalRow) -> impl Iterator<Item = f64> {
     let known = [row.bounds.0, row.bounds.1, row.truth, row.used];
     let estimates = row.estimates.iter().flatten().flat_map(|estimate| {
-        let (low, high) = estimate
-            .interval
-            .unwrap_or((estimate.value, estimate.value));
-        [estimate.value, low, high]
+        let Estimate { value, interval } = *estimate;
+        let (low, high) = interval.unwrap_or((value, value));
+        [value, low, high]
     });
     let estimates: Vec<f64> = estimates.collect();
     known.into_iter().flatten().chain(estimates)
@@ -207,13 +201,9 @@ fn draw_row(canvas: &mut Canvas, row: &IntervalRow, scale: &Scale, (y, height): 
     }
     let n_series = row.estimates.len();
     for (index, estimate) in row.estimates.iter().enumerate() {
-        let Some(estimate) = estimate else { continue };
-        let Some(x) = place(estimate.value) else {
-            continue;
-        };
-        let interval = estimate
-            .interval
-            .and_then(|(low, high)| Some((place(low)?, place(high)?)));
+        let drawn = estimate.and_then(|estimate| Some((estimate.interval, place(estimate.value)?)));
+        let Some((interval, x)) = drawn else { continue };
+        let interval = interval.and_then(|(low, high)| Some((place(low)?, place(high)?)));
         let middle = y + STEP * (index as f64 - 0.5 * (n_series as f64 - 1.0));
         draw_estimate(canvas, index, (x, interval), middle);
     }

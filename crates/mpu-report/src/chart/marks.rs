@@ -167,12 +167,8 @@ pub(super) fn sample(
     width: f64,
 ) {
     let thickness = if mark == Mark::Line { 2.0 } else { 1.2 };
-    stroke(
-        canvas,
-        &path([(x, y), (x + width, y)].into_iter()),
-        style,
-        thickness,
-    );
+    let path = path([(x, y), (x + width, y)].into_iter());
+    stroke(canvas, &path, style, thickness);
     canvas.raw(&style.marker_at(x + 0.5 * width, y, 1.0));
 }
 

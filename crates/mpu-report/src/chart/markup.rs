@@ -33,6 +33,14 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(hundredths).sum::<f64>() * size / 100.0
 }
 
+/// How wide the widest of some lines is.
+pub(super) fn widest(lines: impl IntoIterator<Item = impl AsRef<str>>) -> f64 {
+    let widths = lines
+        .into_iter()
+        .map(|line| text_width(line.as_ref(), TEXT));
+    widths.fold(0.0, f64::max)
+}
+
 /// Breaks text into lines that fit a width, between words where it can.
 pub(super) fn wrap(text: &str, size: f64, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -123,12 +131,8 @@ impl Canvas {
 
     /// A group shifted by `x`, `y`, to be closed with [`Canvas::close`].
     pub(super) fn group(&mut self, x: f64, y: f64) {
-        let _ = writeln!(
-            self.out,
-            "<g transform=\"translate({} {})\">",
-            num(x),
-            num(y)
-        );
+        let (x, y) = (num(x), num(y));
+        let _ = writeln!(self.out, "<g transform=\"translate({x} {y})\">");
     }
 
     /// The end of a group.
@@ -175,13 +179,8 @@ impl Canvas {
         lines: &[String],
     ) -> f64 {
         for line in lines {
-            self.sized_text(
-                (x, y + 0.5 * LEADING * size),
-                Anchor::Start,
-                ink,
-                size,
-                line,
-            );
+            let middle = y + 0.5 * LEADING * size;
+            self.sized_text((x, middle), Anchor::Start, ink, size, line);
             y += LEADING * size;
         }
         y
@@ -189,32 +188,24 @@ impl Canvas {
 
     /// A straight line.
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: (&str, &str), width: f64) {
+        let [x1, y1, x2, y2, width] = [from.0, from.1, to.0, to.1, width].map(num);
+        let (class, stroke) = ink;
         let _ = writeln!(
             self.out,
-            "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\" stroke=\"{}\" \
-             stroke-width=\"{}\"/>",
-            num(from.0),
-            num(from.1),
-            num(to.0),
-            num(to.1),
-            ink.0,
-            ink.1,
-            num(width)
+            "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" class=\"{class}\" stroke=\"{stroke}\" \
+             stroke-width=\"{width}\"/>"
         );
     }
 
     /// A rectangle from its upper left corner, with further attributes as they are; none without an extent.
     pub(super) fn rect(&mut self, (x, y): (f64, f64), (w, h): (f64, f64), attributes: &str) {
-        if num(w) == num(0.0) || num(h) == num(0.0) {
+        let [x, y, w, h] = [x, y, w, h].map(num);
+        if w == "0" || h == "0" {
             return;
         }
         let _ = writeln!(
             self.out,
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" {attributes}/>",
-            num(x),
-            num(y),
-            num(w),
-            num(h)
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" {attributes}/>"
         );
     }
 }

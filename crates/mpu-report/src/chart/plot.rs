@@ -2,7 +2,7 @@
 
 use super::frame::{Draw, Frame, SAMPLE, draw_legend, draw_notice};
 use super::marks;
-use super::markup::{Anchor, Canvas, TEXT, shorten, text_width, wrap};
+use super::markup::{Anchor, Canvas, TEXT, shorten, widest, wrap};
 use super::palette::{AXIS, GRID, INK, Style};
 use super::scale::Scale;
 use super::series::{Mark, Point, Series};
@@ -13,14 +13,8 @@ const AREA: f64 = 210.0;
 const INSET: f64 = 7.0;
 
 /// A thin line that series are compared with.
-#[derive(Debug, Clone, PartialEq)]
-struct Reference {
-    name: String,
-    line: ReferenceLine,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum ReferenceLine {
+enum Reference {
     /// Where both axes have the same value.
     Diagonal,
     /// One value of the horizontal axis.
@@ -38,7 +32,8 @@ pub struct Plot {
     y_shown: Vec<f64>,
     y_bounds: (f64, f64),
     series: Vec<Series>,
-    references: Vec<Reference>,
+    /// By their names.
+    references: Vec<(String, Reference)>,
 }
 
 impl Plot {
@@ -90,8 +85,7 @@ impl Plot {
     /// A thin line where both axes have the same value, with its name in the legend.
     #[must_use]
     pub fn diagonal(mut self, name: impl Into<String>) -> Self {
-        let (name, line) = (name.into(), ReferenceLine::Diagonal);
-        self.references.push(Reference { name, line });
+        self.references.push((name.into(), Reference::Diagonal));
         self
     }
 
@@ -100,8 +94,7 @@ impl Plot {
     #[must_use]
     pub fn upright(mut self, name: impl Into<String>, x: f64) -> Self {
         if x.is_finite() {
-            let (name, line) = (name.into(), ReferenceLine::Vertical(x));
-            self.references.push(Reference { name, line });
+            self.references.push((name.into(), Reference::Vertical(x)));
         }
         self
     }
@@ -137,14 +130,14 @@ impl Plot {
 
     /// The lowest and the highest value drawn, spreads included; none if nothing is drawn.
     pub fn y_range(&self) -> Option<(f64, f64)> {
-        let points = self
-            .series
-            .iter()
-            .flat_map(|s| &s.points)
-            .filter(|p| p.is_finite());
-        points
-            .map(|p| self.ends(p))
-            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        let ends = self.points().map(|p| self.ends(p));
+        ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// All points that are drawn.
+    fn points(&self) -> impl Iterator<Item = &Point> {
+        let points = self.series.iter().flat_map(|s| &s.points);
+        points.filter(|p| p.is_finite())
     }
 
     /// The lower and upper end of a point's spread, within the bounds.
@@ -164,26 +157,16 @@ impl Plot {
     }
 
     fn scales(&self) -> (Scale, Scale) {
-        let points = || {
-            self.series
-                .iter()
-                .flat_map(|s| &s.points)
-                .filter(|p| p.is_finite())
-        };
         let x = if let Some(ticks) = &self.x_ticks {
             Scale::of_ticks(ticks)
         } else {
             let shown = self.x_shown.iter().copied();
-            Scale::spanning(points().map(|p| p.x).chain(shown), 5)
+            Scale::spanning(self.points().map(|p| p.x).chain(shown), 5)
         };
-        let zero = self
-            .series
-            .iter()
-            .any(|s| s.mark == Mark::Bars)
-            .then_some(0.0);
-        let values = points()
-            .map(|p| self.ends(p))
-            .flat_map(|(low, high)| [low, high]);
+        let bars = self.series.iter().any(|s| s.mark == Mark::Bars);
+        let zero = bars.then_some(0.0);
+        let values = self.points().map(|p| self.ends(p));
+        let values = values.flat_map(|(low, high)| [low, high]);
         let shown = self.y_shown.iter().copied().chain(zero);
         (x, Scale::around(values.chain(shown), 5))
     }
@@ -203,11 +186,8 @@ impl Plot {
             canvas.text((left - 6.0, place), Anchor::End, INK, text);
         }
         let room = x.tick_gap() - 4.0;
-        for (value, text) in x
-            .ticks
-            .iter()
-            .filter(|_| !nothing || self.x_ticks.is_some())
-        {
+        let written = !nothing || self.x_ticks.is_some();
+        for (value, text) in x.ticks.iter().filter(|_| written) {
             let place = x.place(*value);
             canvas.line((place, bottom), (place, bottom + 4.0), AXIS, 1.0);
             let text = shorten(text, TEXT, room);
@@ -218,9 +198,9 @@ impl Plot {
     }
 
     fn draw_references(&self, canvas: &mut Canvas, x: &Scale, y: &Scale) {
-        for reference in &self.references {
-            let (from, to) = match reference.line {
-                ReferenceLine::Diagonal => {
+        for (_, reference) in &self.references {
+            let (from, to) = match *reference {
+                Reference::Diagonal => {
                     let low = x.low().max(y.low());
                     let high = x.high().min(y.high());
                     if low >= high {
@@ -228,10 +208,10 @@ impl Plot {
                     }
                     ((low, low), (high, high))
                 }
-                ReferenceLine::Vertical(at) if (x.low()..=x.high()).contains(&at) => {
+                Reference::Vertical(at) if (x.low()..=x.high()).contains(&at) => {
                     ((at, y.low()), (at, y.high()))
                 }
-                ReferenceLine::Vertical(_) => continue,
+                Reference::Vertical(_) => continue,
             };
             let place = |(a, b): (f64, f64)| (x.place(a), y.place(b));
             marks::reference(canvas, place(from), place(to));
@@ -240,12 +220,8 @@ impl Plot {
 
     fn draw_series(&self, canvas: &mut Canvas, x: &Scale, y: &Scale) {
         let side_by_side = self.x_ticks.is_some();
-        let n_beside = self
-            .series
-            .iter()
-            .filter(|s| s.mark != Mark::Line)
-            .count()
-            .max(1);
+        let beside = self.series.iter().filter(|s| s.mark != Mark::Line);
+        let n_beside = beside.count().max(1);
         let mut beside = 0;
         // Bands lie below all curves.
         for (index, series) in self.series.iter().enumerate() {
@@ -295,11 +271,7 @@ impl Draw for Plot {
         let top = canvas.paragraph((6.0, header + 6.0), INK, TEXT, &y_title) + 8.0;
 
         let (x_scale, y_scale) = self.scales();
-        let widest = y_scale
-            .ticks
-            .iter()
-            .map(|tick| text_width(&tick.1, TEXT))
-            .fold(0.0, f64::max);
+        let widest = widest(y_scale.ticks.iter().map(|tick| &tick.1));
         let (left, right) = (6.0 + widest.min(0.4 * width) + 8.0, width - 14.0);
         let bottom = top + AREA;
         let x_scale = x_scale.over(left + INSET, right - INSET);
@@ -311,15 +283,14 @@ impl Draw for Plot {
             draw_notice(canvas, notice, (left, right, top, bottom));
         }
         let x_title = shorten(&self.x_title, TEXT, width - 12.0);
-        canvas.text(
-            (f64::midpoint(left, right), bottom + 34.0),
-            Anchor::Middle,
-            INK,
-            &x_title,
-        );
+        let middle = f64::midpoint(left, right);
+        canvas.text((middle, bottom + 34.0), Anchor::Middle, INK, &x_title);
         let series = self.series.iter().enumerate();
         let series = series.map(|(i, s)| (s.name.as_str(), Some((s.mark, self.style(i)))));
-        let references = self.references.iter().map(|r| (r.name.as_str(), None));
+        let references = self
+            .references
+            .iter()
+            .map(|(name, _)| (name.as_str(), None));
         let entries = series.chain(references);
         draw_legend(
             canvas,

@@ -70,10 +70,8 @@ impl TrainingCurves {
 }
 
 fn has_curves(record: &Record) -> bool {
-    record
-        .curves
-        .as_ref()
-        .is_some_and(|c| !c.test_accuracy.is_empty() || !c.train_loss.is_empty())
+    let curves = record.curves.as_ref();
+    curves.is_some_and(|c| !c.test_accuracy.is_empty() || !c.train_loss.is_empty())
 }
 
 /// Adds the mean of a curve over runs, as far as all of them go; a curve that one has not is left out.
@@ -84,11 +82,8 @@ fn with_curve(
     pick: impl Fn(&Curves) -> &Vec<f64>,
     factor: f64,
 ) -> Plot {
-    let curves: Vec<&Vec<f64>> = runs
-        .iter()
-        .filter_map(|r| r.curves.as_ref())
-        .map(pick)
-        .collect();
+    let curves = runs.iter().filter_map(|r| r.curves.as_ref());
+    let curves: Vec<&Vec<f64>> = curves.map(pick).collect();
     let length = curves.iter().map(|curve| curve.len()).min().unwrap_or(0);
     if length == 0 {
         return plot;

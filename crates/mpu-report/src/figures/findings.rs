@@ -44,14 +44,7 @@ impl ExpectedCounts {
                 format!("of {} unlabelled rows, with 95 % intervals", self.unlabeled),
             );
         for class in &self.classes {
-            panel = panel.with(IntervalRow {
-                name: class.class.clone(),
-                estimates: vec![Some(Estimate {
-                    value: class.rows,
-                    interval: class.interval,
-                })],
-                ..IntervalRow::default()
-            });
+            panel = panel.with(one_estimate(&class.class, class.rows, class.interval));
         }
         Figure::new(title).with(panel)
     }
@@ -91,7 +84,7 @@ impl ScoreHistograms {
                 let all = counts.iter().sum::<u64>().max(1) as f64;
                 let points = counts.iter().enumerate();
                 let points = points.map(|(b, &n)| Point::new(b as f64, 100.0 * n as f64 / all));
-                Series::new(name, Mark::Bars, points.collect::<Vec<_>>())
+                Series::new(name, Mark::Bars, points)
             };
             let plot = Plot::new(
                 &class.class,
@@ -157,11 +150,7 @@ impl PrecisionRecall {
             for class in classes {
                 let points = class.points.iter();
                 let points = points.map(|p| Point::new(100.0 * p.recall, 100.0 * p.precision));
-                plot = plot.with(Series::new(
-                    &class.class,
-                    Mark::Line,
-                    points.collect::<Vec<_>>(),
-                ));
+                plot = plot.with(Series::new(&class.class, Mark::Line, points));
             }
             figure = figure.with(plot);
         }
@@ -213,15 +202,18 @@ impl ColumnWeights {
         ));
         for column in self.leading() {
             let half = Z * column.error;
-            panel = panel.with(IntervalRow {
-                name: column.column.clone(),
-                estimates: vec![Some(Estimate {
-                    value: column.rise,
-                    interval: Some((column.rise - half, column.rise + half)),
-                })],
-                ..IntervalRow::default()
-            });
+            let interval = Some((column.rise - half, column.rise + half));
+            panel = panel.with(one_estimate(&column.column, column.rise, interval));
         }
         Figure::new(title).with(panel)
+    }
+}
+
+/// A row of one estimate and its interval.
+fn one_estimate(name: &str, value: f64, interval: Option<(f64, f64)>) -> IntervalRow {
+    IntervalRow {
+        name: name.to_owned(),
+        estimates: vec![Some(Estimate { value, interval })],
+        ..IntervalRow::default()
     }
 }

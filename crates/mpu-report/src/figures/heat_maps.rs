@@ -45,24 +45,15 @@ impl HeatMaps {
                 let figure = figure
                     .with(empty("Mean margin", Shading::Diverging))
                     .with(empty("Test rows", Shading::Sequential));
-                return Drawn {
-                    figure,
-                    missing: vec![lack],
-                };
+                let missing = vec![lack];
+                return Drawn { figure, missing };
             }
         };
-        let heats: Vec<&Heat> = cell
-            .records
-            .iter()
-            .filter_map(|run| run.heat.as_ref())
-            .collect();
-        let (margins, supports) = pooled(&heats, k);
+        let heats = cell.records.iter().filter_map(|run| run.heat.as_ref());
+        let (margins, supports) = pooled(&heats.collect::<Vec<_>>(), k);
         let below = format!("{}, {}", self.method, cell.extent());
-        let summed = if cell.n() > 1 {
-            "; summed over seeds"
-        } else {
-            ""
-        };
+        let several = cell.n() > 1;
+        let summed = if several { "; summed over seeds" } else { "" };
         let figure = figure
             .with(map("Mean margin", Shading::Diverging, 2, margins).subtitle(&below))
             .with(
@@ -74,10 +65,8 @@ impl HeatMaps {
                  negative one. {}",
                 note([&cell]).replace(" Mean ± standard deviation over seeds.", "")
             ));
-        Drawn {
-            figure,
-            missing: Vec::new(),
-        }
+        let missing = Vec::new();
+        Drawn { figure, missing }
     }
 }
 

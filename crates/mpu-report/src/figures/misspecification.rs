@@ -138,19 +138,13 @@ impl Misspecification {
         all.range(..classes).count()
     }
 
-    fn style(&self, classes: usize, scheme: Scheme) -> Style {
+    /// Lines of the second kind are dashed and have hollow markers.
+    fn style(&self, classes: usize, dash: usize) -> Style {
         let colour = self.colour(classes);
-        match scheme {
-            Scheme::ScalarLast => Style {
-                colour,
-                dash: 0,
-                marker: colour % 3,
-            },
-            Scheme::Adversarial => Style {
-                colour,
-                dash: 1,
-                marker: colour % 3 + 3,
-            },
+        Style {
+            colour,
+            dash,
+            marker: colour % 3 + 3 * dash,
         }
     }
 
@@ -160,15 +154,13 @@ impl Misspecification {
         let mut sets: Vec<&PerturbedScores> = self.scores.iter().collect();
         sets.sort_by_key(|set| (set.classes, set.scheme));
         for set in sets {
-            let mut points: Vec<Point> = set
-                .points
-                .iter()
-                .map(|p| Point::new(p.delta, 100.0 * p.f1).spread(p.std.map(|s| 100.0 * s)))
-                .collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let points = set.points.iter().map(|p| {
+                let std = p.std.map(|s| 100.0 * s);
+                Point::new(p.delta, 100.0 * p.f1).spread(std)
+            });
             let name = format!("k = {}, {}", set.classes, set.scheme.slug());
-            let style = self.style(set.classes, set.scheme);
-            plot = plot.with(Series::new(name, Mark::Points, points).styled(style));
+            let style = self.style(set.classes, set.scheme as usize);
+            plot = plot.with(Series::new(name, Mark::Points, by_x(points)).styled(style));
         }
         plot
     }
@@ -178,26 +170,17 @@ impl Misspecification {
         let mut sets: Vec<&BoundCurves> = self.bounds.iter().collect();
         sets.sort_by_key(|set| set.classes);
         for set in sets {
-            let colour = self.colour(set.classes);
-            for (curve, name, dash, marker) in [
-                (&set.empirical, "empirical", 0, colour % 3),
-                (&set.theoretical, "theory", 1, colour % 3 + 3),
+            for (curve, name, dash) in [
+                (&set.empirical, "empirical", 0),
+                (&set.theoretical, "theory", 1),
             ] {
                 if curve.is_empty() {
                     continue;
                 }
-                let mut points: Vec<Point> = curve
-                    .iter()
-                    .map(|&(delta, bound)| Point::new(delta, bound))
-                    .collect();
-                points.sort_by(|a, b| a.x.total_cmp(&b.x));
-                let style = Style {
-                    colour,
-                    dash,
-                    marker,
-                };
+                let points = curve.iter().map(|&(delta, bound)| Point::new(delta, bound));
                 let name = format!("k = {}, {name}", set.classes);
-                plot = plot.with(Series::new(name, Mark::Line, points).styled(style));
+                let series = Series::new(name, Mark::Line, by_x(points));
+                plot = plot.with(series.styled(self.style(set.classes, dash)));
             }
         }
         plot
@@ -208,12 +191,7 @@ impl Misspecification {
         drops.sort_by(f64::total_cmp);
         drops.dedup();
         // Allowed drops are names here: they stand at equal distances.
-        let place = |drop: f64| {
-            drops
-                .iter()
-                .position(|&d| d == drop)
-                .map_or(0.0, |i| i as f64)
-        };
+        let place = |drop: f64| drops.iter().position(|&d| d == drop).unwrap_or(0) as f64;
         let ticks = drops.iter().map(|&drop| (place(drop), drop.to_string()));
         let mut plot = Plot::new(
             "(c) Robust bandwidth",
@@ -221,23 +199,22 @@ impl Misspecification {
             "largest ‖Δ‖₁",
         )
         .x_ticks(ticks);
-        let kinds: BTreeSet<(usize, Scheme)> = self
-            .bandwidths
-            .iter()
-            .map(|b| (b.classes, b.scheme))
-            .collect();
-        for (classes, scheme) in kinds {
-            let mut points: Vec<Point> = self
-                .bandwidths
-                .iter()
-                .filter(|b| (b.classes, b.scheme) == (classes, scheme))
-                .map(|b| Point::new(place(b.drop), b.delta).spread(b.std))
-                .collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let kinds = self.bandwidths.iter().map(|b| (b.classes, b.scheme));
+        for (classes, scheme) in kinds.collect::<BTreeSet<_>>() {
+            let of_kind = |b: &&Bandwidth| (b.classes, b.scheme) == (classes, scheme);
+            let points = self.bandwidths.iter().filter(of_kind);
+            let points = points.map(|b| Point::new(place(b.drop), b.delta).spread(b.std));
             let name = format!("k = {classes}, {}", scheme.slug());
-            let series = Series::new(name, Mark::Bars, points);
-            plot = plot.with(series.styled(self.style(classes, scheme)));
+            let series = Series::new(name, Mark::Bars, by_x(points));
+            plot = plot.with(series.styled(self.style(classes, scheme as usize)));
         }
         plot
     }
+}
+
+/// Points from left to right.
+fn by_x(points: impl Iterator<Item = Point>) -> Vec<Point> {
+    let mut points: Vec<Point> = points.collect();
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    points
 }

@@ -3,7 +3,7 @@
 use super::{Lack, Missing};
 use crate::cell::{CellRuns, Wanted};
 use crate::record::Record;
-use crate::wording::count;
+use crate::wording::{count, list};
 use std::collections::BTreeSet;
 
 /// The runs of a cell that hold what a figure needs, or what is missing of it.
@@ -39,7 +39,7 @@ impl CellRuns<'_> {
 
 /// The fields of a setting, each with the text it is shown by; a swept rate may differ between seeds.
 fn setting(record: &Record) -> Vec<String> {
-    let key = &record.key;
+    let (key, mark) = (&record.key, record.data_mark.as_ref());
     vec![
         key.method.clone(),
         key.protocol.clone(),
@@ -52,11 +52,7 @@ fn setting(record: &Record) -> Vec<String> {
             format!("rate {}", key.lr)
         },
         count(key.epochs, "epoch"),
-        record
-            .data_mark
-            .as_ref()
-            .map(|mark| format!("data: {mark}"))
-            .unwrap_or_default(),
+        mark.map(|mark| format!("data: {mark}")).unwrap_or_default(),
     ]
 }
 
@@ -65,13 +61,9 @@ fn told_apart(settings: &[Vec<String>]) -> (String, Vec<String>) {
     let first = settings.first().cloned().unwrap_or_default();
     let shared = |index: usize| settings.iter().all(|s| s.get(index) == first.get(index));
     let join = |fields: &[String], which: bool| {
-        let kept = fields
-            .iter()
-            .enumerate()
-            .filter(|(i, f)| shared(*i) == which && !f.is_empty());
-        kept.map(|(_, field)| field.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
+        let kept = fields.iter().enumerate();
+        let kept = kept.filter(|(i, f)| shared(*i) == which && !f.is_empty());
+        list(kept.map(|(_, field)| field))
     };
     (
         join(&first, true),
@@ -95,16 +87,11 @@ pub(super) fn note<'a>(cells: impl IntoIterator<Item = &'a CellRuns<'a>>) -> Str
         parts.push(format!("Runs: {shared}."));
     }
     if own.len() > 1 {
-        let own: Vec<&str> = own
-            .iter()
-            .map(|o| {
-                if o.is_empty() {
-                    "as published"
-                } else {
-                    o.as_str()
-                }
-            })
-            .collect();
+        let told = |own: &'_ String| match own.as_str() {
+            "" => "as published".to_owned(),
+            own => own.to_owned(),
+        };
+        let own: Vec<String> = own.iter().map(told).collect();
         parts.push(format!("Settings drawn: {}.", own.join("; ")));
     }
     if spread {

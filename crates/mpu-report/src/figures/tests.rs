@@ -54,19 +54,10 @@ fn the_order_of_records_does_not_matter() {
 fn panels_say_how_many_seeds_and_epochs_they_show() {
     let drawn = TrainingCurves::default().draw(&records());
     let titles = texts(&drawn);
-    assert_eq!(
-        titles
-            .iter()
-            .filter(|t| *t == "csmpu-abs, 3 seeds, 60 epochs")
-            .count(),
-        6
-    );
-    assert!(
-        titles
-            .iter()
-            .any(|t| t == "kmnist, k = 4, πₖ = 0.2: accuracy")
-    );
-    assert!(titles.iter().any(|t| t == "training, by hidden labels"));
+    let n_of = |title: &str| titles.iter().filter(|t| *t == title).count();
+    assert_eq!(n_of("csmpu-abs, 3 seeds, 60 epochs"), 6);
+    assert!(n_of("kmnist, k = 4, πₖ = 0.2: accuracy") > 0);
+    assert!(n_of("training, by hidden labels") > 0);
 }
 
 #[test]

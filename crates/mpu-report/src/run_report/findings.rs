@@ -1,6 +1,6 @@
 //! The sections that a report begins with: what was found, how sure that is, and by which columns.
 
-use super::sections::{Figures, Runs};
+use super::sections::Runs;
 use super::summary::{self, Comparison, judged_on};
 use super::{Basis, RunReport, ScoreKind, tables};
 use crate::figures::{ColumnWeights, ExpectedCounts, PrecisionRecall, ScoreHistograms};
@@ -47,7 +47,7 @@ pub(super) fn expected(runs: &Runs<'_>) -> Option<Section> {
 
 /// Scores of one basis, and by class; estimated and measured ones never stand in one table.
 pub(super) fn scores(runs: &Runs<'_>, basis: Basis) -> Option<Section> {
-    let (slug, title, heading) = match basis {
+    let (found, title, heading) = match basis {
         Basis::PuRows => (
             "estimated",
             "How good the answers are: estimated without true labels",
@@ -69,7 +69,7 @@ pub(super) fn scores(runs: &Runs<'_>, basis: Basis) -> Option<Section> {
     }
     let mut section = Section {
         table,
-        ..Section::new(slug, title)
+        ..Section::new(found, title)
     };
     if !classes.is_empty() {
         section.captioned.push(Folded {
@@ -87,10 +87,6 @@ pub(super) fn scores(runs: &Runs<'_>, basis: Basis) -> Option<Section> {
     }
     let named = runs.labels.iter().zip(runs.runs);
     let scored: Vec<_> = named.filter(|(_, run)| scored(run)).collect();
-    let found = match basis {
-        Basis::PuRows => "estimated",
-        _ => "measured",
-    };
     match (scored.as_slice(), Comparison::of(runs.runs, basis)) {
         ([], _) => {}
         ([(_, run)], _) => {
@@ -150,8 +146,8 @@ fn shares_differ(runs: &[(&String, &RunReport)]) -> bool {
 }
 
 pub(super) fn histograms(runs: &Runs<'_>) -> Option<Section> {
-    let drawn = Figures {
-        section: Section {
+    runs.drawn(
+        Section {
             paragraphs: vec![
                 "One chart for each class: how probable the model thinks the class is, for rows labelled with it and \
                  for unlabelled rows. Where labelled rows are far to the right and most unlabelled ones far to the \
@@ -160,11 +156,7 @@ pub(super) fn histograms(runs: &Runs<'_>) -> Option<Section> {
             ],
             ..Section::new("histograms", "Labelled rows against unlabelled ones")
         },
-        title: "Probability of each class",
-        numbers: "Numbers of rows",
-    };
-    drawn.of(
-        runs,
+        ("Probability of each class", "Numbers of rows"),
         |run| &run.histograms,
         ScoreHistograms::figure,
         tables::histograms,
@@ -172,8 +164,8 @@ pub(super) fn histograms(runs: &Runs<'_>) -> Option<Section> {
 }
 
 pub(super) fn precision_recall(runs: &Runs<'_>) -> Option<Section> {
-    let drawn = Figures {
-        section: Section {
+    runs.drawn(
+        Section {
             paragraphs: vec![
                 "A stricter threshold makes more of the answers right (precision) and finds less of the class \
                  (recall)."
@@ -181,11 +173,7 @@ pub(super) fn precision_recall(runs: &Runs<'_>) -> Option<Section> {
             ],
             ..Section::new("precision-recall", "Precision and recall (estimated)")
         },
-        title: "Precision and recall",
-        numbers: "Numbers by threshold",
-    };
-    drawn.of(
-        runs,
+        ("Precision and recall", "Numbers by threshold"),
         |run| &run.precision_recall,
         PrecisionRecall::figure,
         tables::precision_recall,
@@ -193,8 +181,8 @@ pub(super) fn precision_recall(runs: &Runs<'_>) -> Option<Section> {
 }
 
 pub(super) fn importances(runs: &Runs<'_>) -> Option<Section> {
-    let drawn = Figures {
-        section: Section {
+    let mut section = runs.drawn(
+        Section {
             paragraphs: vec![
                 "The values of one column are mixed up among rows that were held out, and the model gets so much worse \
                  at telling the classes apart. A column near 0 is of no use, or another one tells the same."
@@ -202,11 +190,7 @@ pub(super) fn importances(runs: &Runs<'_>) -> Option<Section> {
             ],
             ..Section::new("importances", "Which columns matter")
         },
-        title: "Columns that matter most",
-        numbers: "All columns that were tried",
-    };
-    let mut section = drawn.of(
-        runs,
+        ("Columns that matter most", "All columns that were tried"),
         |run| &run.importances,
         ColumnWeights::figure,
         tables::importances,

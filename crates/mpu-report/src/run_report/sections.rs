@@ -69,6 +69,24 @@ impl<'a> Runs<'a> {
         drawn.map(|figure| figure.to_html()).collect()
     }
 
+    /// A section of figures under a title, one for each run that has the part, and the numbers behind them under
+    /// another; none if no run has it.
+    pub(super) fn drawn<T: 'a>(
+        &'a self,
+        section: Section,
+        (title, numbers): (&str, &str),
+        pick: impl Fn(&'a RunReport) -> &'a Part<T>,
+        draw: impl Fn(&T, &str) -> Figure,
+        table: impl Fn(bool, &[(&'a str, &'a T)]) -> Table,
+    ) -> Option<Section> {
+        let parts = self.with(pick);
+        (!parts.is_empty()).then(|| Section {
+            figures: self.figures(title, &parts, draw),
+            folded: folded(numbers, table(self.several(), &parts)),
+            ..section
+        })
+    }
+
     /// What is told of runs; what holds for all of them is said once.
     pub(super) fn told(&self, pick: impl Fn(&RunReport) -> &Vec<String>) -> Vec<String> {
         let mut told = Vec::new();
@@ -166,40 +184,14 @@ fn details(runs: &Runs<'_>) -> Section {
     section
 }
 
-/// A section of figures, one for each run that has the part, and the numbers behind them.
-pub(super) struct Figures<'a> {
-    pub(super) section: Section,
-    /// The figures' title where there is one run.
-    pub(super) title: &'a str,
-    /// What the numbers are.
-    pub(super) numbers: &'a str,
-}
-
-impl Figures<'_> {
-    /// The section; none if no run has the part.
-    pub(super) fn of<'a, T: 'a>(
-        self,
-        runs: &'a Runs<'a>,
-        pick: impl Fn(&'a RunReport) -> &'a Part<T>,
-        draw: impl Fn(&T, &str) -> Figure,
-        table: impl Fn(bool, &[(&'a str, &'a T)]) -> Table,
-    ) -> Option<Section> {
-        let parts = runs.with(pick);
-        (!parts.is_empty()).then(|| Section {
-            figures: runs.figures(self.title, &parts, draw),
-            folded: folded(self.numbers, table(runs.several(), &parts)),
-            ..self.section
-        })
-    }
-}
-
 fn curves(runs: &Runs<'_>) -> Option<Section> {
-    let drawn = Figures {
-        section: Section::new("curves", "Details: every epoch of the network"),
-        title: "Every epoch",
-        numbers: "First, last and extreme values",
-    };
-    let mut section = drawn.of(runs, |run| &run.curves, RunCurves::figure, tables::curves)?;
+    let mut section = runs.drawn(
+        Section::new("curves", "Details: every epoch of the network"),
+        ("Every epoch", "First, last and extreme values"),
+        |run| &run.curves,
+        RunCurves::figure,
+        tables::curves,
+    )?;
     if runs.several() {
         let figure = RunCurves::compared("Every epoch of the runs", &runs.with(|run| &run.curves));
         section.figures = vec![figure.to_html()];
@@ -225,13 +217,9 @@ fn answers(runs: &Runs<'_>) -> Option<Section> {
 }
 
 fn calibration(runs: &Runs<'_>) -> Option<Section> {
-    let drawn = Figures {
-        section: Section::new("calibration", "Are the probabilities right?"),
-        title: "Predicted and observed",
-        numbers: "Calibration errors by class",
-    };
-    drawn.of(
-        runs,
+    runs.drawn(
+        Section::new("calibration", "Are the probabilities right?"),
+        ("Predicted and observed", "Calibration errors by class"),
         |run| &run.reliability,
         Reliability::figure,
         tables::reliability,
@@ -239,13 +227,9 @@ fn calibration(runs: &Runs<'_>) -> Option<Section> {
 }
 
 fn thresholds(runs: &Runs<'_>) -> Option<Section> {
-    let drawn = Figures {
-        section: Section::new("thresholds", "Leaving unsure rows unanswered"),
-        title: "Precision and recall",
-        numbers: "Numbers by threshold",
-    };
-    drawn.of(
-        runs,
+    runs.drawn(
+        Section::new("thresholds", "Leaving unsure rows unanswered"),
+        ("Precision and recall", "Numbers by threshold"),
         |run| &run.thresholds,
         Thresholds::figure,
         tables::thresholds,
@@ -253,13 +237,12 @@ fn thresholds(runs: &Runs<'_>) -> Option<Section> {
 }
 
 fn priors(runs: &Runs<'_>) -> Option<Section> {
-    let drawn = Figures {
-        section: Section::new("priors", "Details: class shares (priors)"),
-        title: "Class shares of the unlabelled rows",
-        numbers: "Class shares in numbers",
-    };
-    drawn.of(
-        runs,
+    runs.drawn(
+        Section::new("priors", "Details: class shares (priors)"),
+        (
+            "Class shares of the unlabelled rows",
+            "Class shares in numbers",
+        ),
         |run| &run.priors,
         PriorEstimates::figure,
         tables::priors,
@@ -267,13 +250,9 @@ fn priors(runs: &Runs<'_>) -> Option<Section> {
 }
 
 fn sensitivity(runs: &Runs<'_>) -> Option<Section> {
-    let drawn = Figures {
-        section: Section::new("sensitivity", "Details: if the class shares were others"),
-        title: "What other class shares would give",
-        numbers: "Numbers by change",
-    };
-    drawn.of(
-        runs,
+    runs.drawn(
+        Section::new("sensitivity", "Details: if the class shares were others"),
+        ("What other class shares would give", "Numbers by change"),
         |run| &run.sensitivity,
         PriorSensitivity::figure,
         tables::sensitivity,

@@ -2,6 +2,7 @@
 
 use super::{Basis, Fact, RunReport, Score, ScoreKind};
 use crate::table::{Align, Cell, Table};
+use crate::wording::in_order;
 
 /// Whether the scores of several runs were found on the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,16 +43,14 @@ pub(super) fn table(
 ) -> Option<Table> {
     let mut table = columns(labels);
     let comparison = Comparison::of(runs, basis);
-    let scores = runs.iter().flat_map(|run| &run.scores);
-    let names = scores.filter(|score| score.basis == basis && score.kind == kind);
+    let wanted = |score: &&Score| score.basis == basis && score.kind == kind;
+    let names = runs.iter().flat_map(|run| &run.scores).filter(wanted);
     for name in in_order(names.map(|score| score.name.clone())) {
-        let found = |run: &'_ RunReport| -> Option<Score> {
-            let mut scores = run.scores.iter();
-            scores
-                .find(|score| score.basis == basis && score.kind == kind && score.name == name)
-                .cloned()
-        };
-        let scores: Vec<Option<Score>> = runs.iter().map(found).collect();
+        let named = |score: &&Score| wanted(score) && score.name == name;
+        let scores: Vec<Option<&Score>> = runs
+            .iter()
+            .map(|run| run.scores.iter().find(named))
+            .collect();
         let best = best(&scores, comparison);
         let cells = scores.iter().map(|score| match score {
             Some(score) => cell(score).emphasised_if(best == Some(score.value)),
@@ -69,7 +68,14 @@ pub(super) fn facts(
     pick: impl Fn(&RunReport) -> &Vec<Fact>,
 ) -> Option<Table> {
     let mut table = columns(labels);
-    push_facts(&mut table, runs, pick);
+    let names = runs.iter().flat_map(&pick).map(|fact| fact.name.clone());
+    for name in in_order(names) {
+        let values = runs.iter().map(|run| {
+            let fact = pick(run).iter().find(|fact| fact.name == name);
+            Cell::new(fact.map_or("–", |fact| fact.value.as_str()))
+        });
+        table.push(std::iter::once(Cell::new(&name)).chain(values));
+    }
     (!table.rows().is_empty()).then_some(table)
 }
 
@@ -82,30 +88,8 @@ fn columns(labels: &[String]) -> Table {
     Table::new(std::iter::once((String::new(), Align::Left)).chain(runs))
 }
 
-fn push_facts(table: &mut Table, runs: &[RunReport], pick: impl Fn(&RunReport) -> &Vec<Fact>) {
-    let names = runs.iter().flat_map(&pick).map(|fact| fact.name.clone());
-    for name in in_order(names) {
-        let values = runs.iter().map(|run| {
-            let fact = pick(run).iter().find(|fact| fact.name == name);
-            Cell::new(fact.map_or("–", |fact| fact.value.as_str()))
-        });
-        table.push(std::iter::once(Cell::new(&name)).chain(values));
-    }
-}
-
-/// Each of some things once, in the order in which they first come.
-fn in_order<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen = Vec::new();
-    for thing in things {
-        if !seen.contains(&thing) {
-            seen.push(thing);
-        }
-    }
-    seen
-}
-
 /// The best of several shares that differ.
-fn best(scores: &[Option<Score>], comparison: Comparison) -> Option<f64> {
+fn best(scores: &[Option<&Score>], comparison: Comparison) -> Option<f64> {
     let shares = scores.iter().flatten();
     let shares = shares.filter(|s| {
         s.kind == ScoreKind::Share && s.basis != Basis::HiddenLabels && s.value.is_finite()
@@ -122,9 +106,7 @@ fn cell(score: &Score) -> Cell {
         ScoreKind::Share => format!("{:.1} %", 100.0 * value),
         ScoreKind::Number => format!("{value:.4}"),
     };
-    let cell = Cell::new(text(score.value));
-    match score.interval {
-        Some((low, high)) => cell.with_detail(format!("{} to {}", text(low), text(high))),
-        None => cell,
-    }
+    let interval = score.interval;
+    let interval = interval.map(|(low, high)| format!("{} to {}", text(low), text(high)));
+    Cell::new(text(score.value)).with_any_detail(interval)
 }

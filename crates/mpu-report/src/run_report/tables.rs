@@ -16,15 +16,11 @@ type Of<'a, T> = [(&'a str, &'a T)];
 fn table<T>(
     several: bool,
     runs: &Of<'_, T>,
-    columns: &[&str],
+    columns: &str,
     rows: impl Fn(&T) -> Vec<Vec<String>>,
 ) -> Table {
-    let aligned = columns.iter().map(|name| match *name {
-        words @ ("curve" | "class" | "estimator" | "metric" | "column") => (words, Align::Left),
-        numbers => (numbers, Align::Right),
-    });
-    let run = several.then_some(("run", Align::Left));
-    let mut table = Table::new(run.into_iter().chain(aligned));
+    let run = if several { "run | " } else { "" };
+    let mut table = Table::with(&format!("{run}{columns}"));
     for (name, part) in runs {
         for row in rows(part) {
             let run = several.then(|| (*name).to_owned());
@@ -49,13 +45,7 @@ fn or_dash(text: Option<impl ToString>) -> String {
 
 /// How each curve begins and ends, and its extreme; no epoch is selected by it.
 pub(super) fn curves(several: bool, runs: &Of<'_, RunCurves>) -> Table {
-    let columns = [
-        "curve",
-        "first",
-        "last",
-        "lowest loss, highest accuracy",
-        "at epoch",
-    ];
+    let columns = "curve | first: | last: | lowest loss, highest accuracy: | at epoch:";
     let row = |curve: &RunCurve| {
         let known = curve.values.iter().enumerate();
         let known = known.filter_map(|(epoch, v)| Some((epoch + 1, v.filter(|v| v.is_finite())?)));
@@ -82,22 +72,18 @@ pub(super) fn curves(several: bool, runs: &Of<'_, RunCurves>) -> Table {
             or_dash(best.map(|k| k.0)),
         ]
     };
-    table(several, runs, &columns, |part| {
+    table(several, runs, columns, |part| {
         part.curves.iter().map(row).collect()
     })
 }
 
 /// Precision, recall and F1 by class.
 pub(super) fn class_scores(several: bool, runs: &Of<'_, Vec<ClassScore>>) -> Table {
-    let columns = ["class", "precision (%)", "recall (%)", "F1 (%)", "rows"];
-    let with_ends = |value: Option<f64>, ends: Option<(f64, f64)>| match ends {
-        Some((low, high)) => format!(
-            "{} ({} to {})",
-            share(value),
-            share(Some(low)),
-            share(Some(high))
-        ),
-        None => share(value),
+    let columns = "class | precision (%): | recall (%): | F1 (%): | rows:";
+    let with_ends = |value: Option<f64>, ends: Option<(f64, f64)>| {
+        let ends = ends.map(|(low, high)| [low, high].map(|end| share(Some(end))));
+        let ends = ends.map(|[low, high]| format!(" ({low} to {high})"));
+        share(value) + &ends.unwrap_or_default()
     };
     let row = |score: &ClassScore| {
         vec![
@@ -108,7 +94,7 @@ pub(super) fn class_scores(several: bool, runs: &Of<'_, Vec<ClassScore>>) -> Tab
             or_dash(score.rows),
         ]
     };
-    table(several, runs, &columns, |scores| {
+    table(several, runs, columns, |scores| {
         scores.iter().map(row).collect()
     })
 }
@@ -128,8 +114,8 @@ pub(super) fn answers(answers: &Answers) -> Table {
 
 /// Calibration errors by class.
 pub(super) fn reliability(several: bool, runs: &Of<'_, Reliability>) -> Table {
-    let columns = ["class", "calibration error", "rows", "bins"];
-    table(several, runs, &columns, |reliability| {
+    let columns = "class | calibration error: | rows: | bins:";
+    table(several, runs, columns, |reliability| {
         let classes = reliability.classes.iter().map(|class| {
             let filled = class.bins.iter().filter(|bin| bin.count > 0);
             let count: u64 = filled.clone().map(|bin| bin.count).sum();
@@ -148,23 +134,15 @@ pub(super) fn reliability(several: bool, runs: &Of<'_, Reliability>) -> Table {
 
 /// How many unlabelled rows are of each class.
 pub(super) fn expected(several: bool, runs: &Of<'_, ExpectedCounts>) -> Table {
-    let columns = [
-        "class",
-        "labelled rows",
-        "expected among the unlabelled rows",
-        "95 % interval",
-    ];
-    table(several, runs, &columns, |expected| {
+    let columns = "class | labelled rows: | expected among the unlabelled rows: | 95 % interval:";
+    let range = |(low, high): (f64, f64)| format!("{low:.0} to {high:.0}");
+    table(several, runs, columns, |expected| {
         let row = |class: &ExpectedCount| {
             vec![
                 class.class.clone(),
                 or_dash(class.labeled),
                 number(Some(class.rows), 0),
-                or_dash(
-                    class
-                        .interval
-                        .map(|(low, high)| format!("{low:.0} to {high:.0}")),
-                ),
+                or_dash(class.interval.map(range)),
             ]
         };
         expected.classes.iter().map(row).collect()
@@ -173,13 +151,8 @@ pub(super) fn expected(several: bool, runs: &Of<'_, ExpectedCounts>) -> Table {
 
 /// How many rows are in each bin.
 pub(super) fn histograms(several: bool, runs: &Of<'_, ScoreHistograms>) -> Table {
-    let columns = [
-        "class",
-        "probability (%)",
-        "labelled rows",
-        "unlabelled rows",
-    ];
-    table(several, runs, &columns, |histograms| {
+    let columns = "class | probability (%): | labelled rows: | unlabelled rows:";
+    table(several, runs, columns, |histograms| {
         let mut rows = Vec::new();
         for class in &histograms.classes {
             let n_bins = class.labeled.len();
@@ -199,8 +172,8 @@ pub(super) fn histograms(several: bool, runs: &Of<'_, ScoreHistograms>) -> Table
 
 /// Precision and recall at some thresholds of each class.
 pub(super) fn precision_recall(several: bool, runs: &Of<'_, PrecisionRecall>) -> Table {
-    let columns = ["class", "threshold", "precision (%)", "recall (%)"];
-    table(several, runs, &columns, |curves| {
+    let columns = "class | threshold: | precision (%): | recall (%):";
+    table(several, runs, columns, |curves| {
         let mut rows = Vec::new();
         for class in &curves.classes {
             rows.extend(class.points.iter().map(|point| {
@@ -218,8 +191,8 @@ pub(super) fn precision_recall(several: bool, runs: &Of<'_, PrecisionRecall>) ->
 
 /// What every column that was tried is worth.
 pub(super) fn importances(several: bool, runs: &Of<'_, ColumnWeights>) -> Table {
-    let columns = ["column", "rise of the loss", "standard error"];
-    table(several, runs, &columns, |weights| {
+    let columns = "column | rise of the loss: | standard error:";
+    table(several, runs, columns, |weights| {
         let row = |column: &ColumnWeight| {
             vec![
                 column.column.clone(),
@@ -246,17 +219,9 @@ pub(super) fn columns(columns: &[CheckedColumn]) -> Table {
 
 /// Priors: a row for each class and estimator.
 pub(super) fn priors(several: bool, runs: &Of<'_, PriorEstimates>) -> Table {
-    let columns = [
-        "class",
-        "lower bound",
-        "upper bound",
-        "estimator",
-        "estimate",
-        "interval",
-        "used in training",
-        "true value",
-    ];
-    table(several, runs, &columns, |priors| {
+    let columns = "class | lower bound: | upper bound: | estimator | estimate: | interval: | \
+                   used in training: | true value:";
+    table(several, runs, columns, |priors| {
         let mut rows = Vec::new();
         for (index, class) in priors.classes.iter().enumerate() {
             let mut row = |estimator: &str, value: Option<f64>, interval: Option<(f64, f64)>| {
@@ -288,8 +253,8 @@ pub(super) fn priors(several: bool, runs: &Of<'_, PriorEstimates>) -> Table {
 
 /// Figures of merit under changed priors: a row for each change.
 pub(super) fn sensitivity(several: bool, runs: &Of<'_, PriorSensitivity>) -> Table {
-    let columns = ["metric", "change of priors (%)", "value"];
-    table(several, runs, &columns, |sensitivity| {
+    let columns = "metric | change of priors (%): | value:";
+    table(several, runs, columns, |sensitivity| {
         let mut rows = Vec::new();
         for curve in &sensitivity.curves {
             let mut points = curve.points.clone();
@@ -305,8 +270,8 @@ pub(super) fn sensitivity(several: bool, runs: &Of<'_, PriorSensitivity>) -> Tab
 
 /// Shares against the threshold.
 pub(super) fn thresholds(several: bool, runs: &Of<'_, Thresholds>) -> Table {
-    let columns = ["threshold", "precision (%)", "recall (%)", "answered (%)"];
-    table(several, runs, &columns, |thresholds| {
+    let columns = "threshold: | precision (%): | recall (%): | answered (%):";
+    table(several, runs, columns, |thresholds| {
         let mut points = thresholds.points.clone();
         points.sort_by(|a, b| a.threshold.total_cmp(&b.threshold));
         let row = |point: &ThresholdPoint| {

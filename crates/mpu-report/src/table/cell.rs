@@ -44,6 +44,13 @@ impl Cell {
         self
     }
 
+    /// The cell with a lesser second part, if there is one.
+    #[must_use]
+    pub(crate) fn with_any_detail(mut self, detail: Option<String>) -> Self {
+        self.detail = detail;
+        self
+    }
+
     /// The text, without its second part.
     pub fn text(&self) -> &str {
         &self.text

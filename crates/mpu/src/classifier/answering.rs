@@ -146,9 +146,8 @@ impl Classifier {
             probabilities = reweighted(self.priors(), target, &probabilities)
                 .map_err(|error| crate::Error::from(error).naming(&self.names))?;
         }
-        let answers = rule
-            .decision
-            .answers(self.classes(), &written(&probabilities))?;
+        let written = written(&probabilities);
+        let answers = rule.decision.answers(self.classes(), &written)?;
         Ok(Decided {
             probabilities,
             answers,
@@ -166,10 +165,8 @@ impl Classifier {
         let Some(report) = &self.card.estimated_priors else {
             return Ok(UncertainPriors::exact(priors));
         };
-        let intervals = report.classes.iter();
-        let intervals: Vec<(f64, f64)> = intervals
-            .map(|class| (class.interval.low, class.interval.high))
-            .collect();
+        let intervals = report.classes.iter().map(|class| class.interval);
+        let intervals: Vec<(f64, f64)> = intervals.map(|i| (i.low, i.high)).collect();
         Ok(UncertainPriors::with_intervals(priors, &intervals)?)
     }
 

@@ -18,20 +18,18 @@ pub(super) fn chosen(
     prepared: &Prepared,
     trained: &Trained,
 ) -> Result<(Scorer, Option<Choice>, Option<HeldOutScores>)> {
-    let network = match &trained.outcome {
-        None => None,
-        Some(outcome) => {
-            let predictor = predictor(prepared.module.as_ref(), outcome.params().clone())?;
-            let held = match prepared.problem.validation() {
-                None => None,
-                Some(held) => Some(HeldOutScores {
-                    labels: held.labels.clone(),
-                    scores: parallel(&predictor, held.features.values())?,
-                }),
-            };
-            Some((predictor, held))
-        }
-    };
+    let network = trained.outcome.as_ref().map(|outcome| -> Result<_> {
+        let predictor = predictor(prepared.module.as_ref(), outcome.params().clone())?;
+        let held = prepared.problem.validation().map(|held| -> Result<_> {
+            Ok(HeldOutScores {
+                labels: held.labels.clone(),
+                scores: parallel(&predictor, held.features.values())?,
+            })
+        });
+        let held = held.transpose()?;
+        Ok((predictor, held))
+    });
+    let network = network.transpose()?;
     let Some(Grown { student, held, .. }) = &prepared.grown else {
         let (network, held) = network.context("neither a network nor a forest was trained")?;
         return Ok((Scorer::new(Some(network), None)?, None, held));
@@ -50,24 +48,15 @@ pub(super) fn chosen(
         .iter()
         .map(|row| &student.scores[place(row) * k..][..k]);
     let by_forest = held.collect::<Vec<_>>().concat();
-    let labels = scored.labels;
-    let choice = Choice::new(&prepared.priors, &labels, &by_forest, &scored.scores)?;
+    let choice = Choice::new(&prepared.priors, &scored.labels, &by_forest, &scored.scores)?;
     let (scorer, held) = match choice.kind {
         Kind::Forest => (Scorer::new(None, forest)?, grown),
-        Kind::Network => (
-            Scorer::new(Some(network), None)?,
-            HeldOutScores {
-                labels,
-                scores: scored.scores,
-            },
-        ),
-        Kind::Both => (
-            Scorer::new(Some(network), forest)?,
-            HeldOutScores {
-                labels,
-                scores: mean(&by_forest, &scored.scores, k),
-            },
-        ),
+        Kind::Network => (Scorer::new(Some(network), None)?, scored),
+        Kind::Both => {
+            let scores = mean(&by_forest, &scored.scores, k);
+            let both = HeldOutScores { scores, ..scored };
+            (Scorer::new(Some(network), forest)?, both)
+        }
     };
     Ok((scorer, Some(choice), Some(held)))
 }

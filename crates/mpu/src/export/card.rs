@@ -39,12 +39,9 @@ pub fn markdown(model: &Classifier, onnx: &Path) -> Result<String> {
 /// A name within a line: no line breaks, no marks of Markdown.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
-    text.chars()
-        .flat_map(|c| match c {
-            '`' | '*' | '_' | '<' | '[' | '\\' | '#' => vec!['\\', c],
-            c => vec![c],
-        })
-        .collect()
+    let marks = ['`', '*', '_', '<', '[', '\\', '#'];
+    let escaped = |c: char| marks.contains(&c).then_some('\\').into_iter().chain([c]);
+    text.chars().flat_map(escaped).collect()
 }
 
 pub(crate) fn code(text: &str) -> String {
@@ -52,10 +49,8 @@ pub(crate) fn code(text: &str) -> String {
 }
 
 fn what_it_is(md: &mut String, card: &ModelCard, onnx: &str) {
-    let (negative, observed) = card
-        .class_names
-        .split_last()
-        .map_or(("", &[][..]), |(n, o)| (n, o));
+    let names = card.class_names.split_last();
+    let (negative, observed) = names.map_or(("", &[][..]), |(n, o)| (n, o));
     let names: Vec<String> = observed.iter().map(|name| code(name)).collect();
     let _ = write!(
         md,
@@ -112,11 +107,8 @@ fn outputs(md: &mut String, card: &ModelCard) {
     md.push_str("\nColumns of the outputs:\n\n");
     let mut table = Table::with("column: | class | kind | prior in training:");
     for (class, name) in card.class_names.iter().enumerate() {
-        let kind = if class + 1 == k {
-            "negative"
-        } else {
-            "observed"
-        };
+        let negative = class + 1 == k;
+        let kind = if negative { "negative" } else { "observed" };
         let prior = card.priors.as_slice().get(class);
         table.push([
             class.to_string(),

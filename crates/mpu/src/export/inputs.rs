@@ -71,11 +71,9 @@ pub(crate) fn inputs(md: &mut String, card: &ModelCard) {
     }
     let names = schema.feature_names();
     let shown: Vec<String> = names.iter().take(MOST_FEATURES).map(|n| code(n)).collect();
-    let more = names.len().saturating_sub(MOST_FEATURES);
-    let more = if more > 0 {
-        format!(", and {more} more")
-    } else {
-        String::new()
+    let more = match names.len().saturating_sub(MOST_FEATURES) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
     };
     let _ = write!(
         md,
@@ -84,11 +82,8 @@ pub(crate) fn inputs(md: &mut String, card: &ModelCard) {
         shown.join(", ")
     );
     if let Some(id) = schema.id_column() {
-        let _ = writeln!(
-            md,
-            "\nThe column {} names rows and is not a feature.",
-            code(id)
-        );
+        let id = code(id);
+        let _ = writeln!(md, "\nThe column {id} names rows and is not a feature.");
     }
     if !schema.excluded().is_empty() {
         let left: Vec<String> = schema.excluded().iter().map(|name| code(name)).collect();
@@ -132,11 +127,9 @@ fn kind(column: &InputColumn) -> (String, String) {
         ),
         ColumnKind::Categorical { categories, impute } => {
             let shown = &categories[..categories.len().min(MOST_CATEGORIES)];
-            let more = categories.len() - shown.len();
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
+            let more = match categories.len() - shown.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
             };
             let gap = impute.and_then(|at| categories.get(at).cloned());
             (

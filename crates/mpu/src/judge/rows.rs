@@ -16,6 +16,7 @@ use super::noticed::{Noticed, notice};
 use crate::classifier::Classifier;
 use crate::config::{RunConfig, is_about_a_table};
 use crate::error::{Context as _, Result, ensure};
+use crate::files::file_name;
 use crate::prepared::dataset;
 use crate::rows::TableConfig;
 
@@ -92,17 +93,17 @@ pub fn held_out(model: &Classifier) -> Option<ScoredRows> {
 
 /// The test rows of the run, with true labels; none if it has none.
 pub fn test_rows(model: &Classifier) -> Result<Option<ScoredRows>> {
-    let folder = model
-        .folder()
-        .context("the model was not loaded from the folder of a run")?;
+    let folder = model.folder();
+    let folder = folder.context("the model was not loaded from the folder of a run")?;
     let config = folder.join("config.toml");
     if is_about_a_table(Some(&config))? {
         let config = TableConfig::read(Some(&config), &[])?;
         let Some(test) = &config.data.test else {
             return Ok(None);
         };
-        let schema = schema(model)?;
-        return of_held_out(model, schema, test, &config.data.encoding()).map(Some);
+        let (schema, encoding) = (schema(model)?, config.data.encoding());
+        let held = read_held_out(TableInput::file(test), schema, observed(model), &encoding)?;
+        return judged(model, schema, test, held).map(Some);
     }
     let config = RunConfig::resolve(Some(&config), &[])?;
     // A judgement never downloads.
@@ -147,12 +148,6 @@ pub fn of_file(model: &Classifier, file: &Path, options: &RowsOptions) -> Result
     }
 }
 
-/// A file's name, without the folders it is in.
-fn name(file: &Path) -> String {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
 fn schema(model: &Classifier) -> Result<&FeatureSchema> {
     model.card().schema.as_ref().with_context(|| {
         format!(
@@ -193,16 +188,6 @@ fn is_mark(marks: &[UnlabeledMarker], label: &str) -> bool {
     })
 }
 
-fn of_held_out(
-    model: &Classifier,
-    schema: &FeatureSchema,
-    file: &Path,
-    encoding: &EncodeOptions,
-) -> Result<ScoredRows> {
-    let held = read_held_out(TableInput::file(file), schema, observed(model), encoding)?;
-    judged(model, schema, file, held)
-}
-
 /// Rows whose true classes are all known.
 fn judged(
     model: &Classifier,
@@ -213,10 +198,9 @@ fn judged(
     let mut noticed = notice(model, schema, &held.features, &held.report)?;
     if !held.negative_names.is_empty() {
         let names = held.negative_names.iter();
-        let names: Vec<String> = names
-            .map(|(name, n)| format!("{name} ({n} rows)"))
-            .collect();
-        let note = format!("taken as {}: {}", model.unknown(), names.join(", "));
+        let names = names.map(|(name, n)| format!("{name} ({n} rows)"));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let note = format!("taken as {}: {names}", model.unknown());
         noticed.notes.push(note);
     }
     if !held.absent.is_empty() {
@@ -226,7 +210,7 @@ fn judged(
         ));
     }
     Ok(ScoredRows {
-        rows: format!("{} rows of {}", held.classes.len(), name(file)),
+        rows: format!("{} rows of {}", held.classes.len(), file_name(file)),
         scores: model.scores(&held.features)?,
         known: Known::Truths(held.classes),
         noticed,
@@ -306,12 +290,9 @@ fn partly_labeled(
         encoded.features.n_rows()
     );
     let n_labeled = labels.iter().filter(|l| **l != MpuLabel::Unlabeled).count();
-    let pool = labels.len() - n_labeled;
+    let (pool, name) = (labels.len() - n_labeled, file_name(file));
     Ok(ScoredRows {
-        rows: format!(
-            "{n_labeled} labelled and {pool} unlabelled rows of {}",
-            name(file)
-        ),
+        rows: format!("{n_labeled} labelled and {pool} unlabelled rows of {name}"),
         noticed: notice(model, schema, &encoded.features, &encoded.report)?,
         scores: model.scores(&encoded.features)?,
         known: Known::Pu(labels),
@@ -350,7 +331,7 @@ fn pool_only(
     Ok(ScoredRows {
         rows: format!(
             "{pool} unlabelled rows of {} and {} labelled rows held out of training",
-            name(file),
+            file_name(file),
             labels.len() - pool
         ),
         scores: all,

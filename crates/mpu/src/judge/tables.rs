@@ -24,13 +24,8 @@ impl Judgement {
         if let Some(found) = &self.pu_rows {
             text += &say(format!("judged without true labels, on {}", self.rows));
             tables.extend(by_pu(found, &self.classes));
-        }
-        if let Some(found) = &self.pu_rows {
-            let shares = found.shares.as_slice().iter().zip(&self.classes);
-            let shares: Vec<String> = shares
-                .map(|(share, name)| format!("{name} {:.1} %", 100.0 * share))
-                .collect();
-            text += &say(format!("about {}: {}", found.about, shares.join(", ")));
+            let shares = facts::shares(&found.shares, &self.classes);
+            text += &say(format!("about {}: {shares}", found.about));
         }
         for table in &tables {
             text += &mpu_report::render(format, table, &())?;
@@ -162,20 +157,17 @@ fn counted(found: Option<Estimate>) -> String {
 
 fn by_truth(found: &ByTruth, names: &[String]) -> Vec<Table> {
     let mut all = Table::new([("by true labels", Align::Left), ("value", Align::Right)]);
+    let reliability = found.reliability.as_ref();
+    let of_answer = reliability.map(|r| r.top_error);
+    let of_classes = reliability.map(|r| r.classwise_error);
     for (name, value) in [
         ("accuracy", percent(found.accuracy)),
         ("macro precision", percent(found.macro_precision)),
         ("macro recall", percent(found.macro_recall)),
         ("macro F1", percent(found.macro_f1)),
         ("macro AUC", maybe(found.macro_auc)),
-        (
-            "calibration error of the answer",
-            maybe(found.reliability.as_ref().map(|r| r.top_error)),
-        ),
-        (
-            "calibration error, mean over classes",
-            maybe(found.reliability.as_ref().map(|r| r.classwise_error)),
-        ),
+        ("calibration error of the answer", maybe(of_answer)),
+        ("calibration error, mean over classes", maybe(of_classes)),
         ("mean margin of the answer", number(found.margins.top)),
     ] {
         all.push([name.to_owned(), value]);

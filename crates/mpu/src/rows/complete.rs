@@ -48,19 +48,17 @@ impl Given {
     pub(super) fn of(table: &toml::Table) -> Self {
         let train = table.get("train").and_then(toml::Value::as_table);
         let in_train = |key: &str| train.is_some_and(|train| train.contains_key(key));
+        let has = |part: Option<&toml::Value>, key: &str| {
+            part.is_some_and(|part| part.as_table().is_some_and(|part| part.contains_key(key)))
+        };
         Self {
             method: table.contains_key("method"),
             batch: in_train("batch-size") || in_train("min-steps"),
             batching: in_train("batching"),
             epochs: in_train("epochs"),
             schedule: in_train("schedule"),
-            hidden: table
-                .get("model")
-                .and_then(|model| model.as_table()?.get("hidden"))
-                .is_some(),
-            sure: train
-                .and_then(|train| train.get("self-training")?.as_table())
-                .is_some_and(|constants| constants.contains_key("sure")),
+            hidden: has(table.get("model"), "hidden"),
+            sure: has(train.and_then(|train| train.get("self-training")), "sure"),
         }
     }
 }
@@ -86,17 +84,11 @@ impl TableConfig {
             ..5000 => vec![128, 128],
             _ => vec![300; 4],
         };
-        if let Some(
-            ModelConfig::Mlp {
-                hidden: given_hidden,
-            }
-            | ModelConfig::Auto {
-                hidden: given_hidden,
-            },
-        ) = &mut self.model
+        if let Some(ModelConfig::Mlp { hidden: own } | ModelConfig::Auto { hidden: own }) =
+            &mut self.model
             && !given.hidden
         {
-            *given_hidden = hidden();
+            *own = hidden();
         }
         self.model.get_or_insert_with(|| match shape {
             Shape::Image { channels, .. } if channels > 1 => ModelConfig::ResNet { depth: 20 },

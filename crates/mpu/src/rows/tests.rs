@@ -32,11 +32,8 @@ fn beside_a_forest_rows_held_out_and_steps_are_bounded() {
     let drawn = |rows: &TableRows<'_>| {
         let (train, held) = rows.draw().unwrap();
         assert_eq!(train.len() + held.len(), 100_000);
-        let of = |label| {
-            held.iter()
-                .filter(move |&&row| rows.table.labels[row] == label)
-        };
-        let b = of(MpuLabel::Labeled(1)).count();
+        let is_b = |row: &&usize| rows.table.labels[**row] == MpuLabel::Labeled(1);
+        let b = held.iter().filter(is_b).count();
         (held, b)
     };
     let forest = rows(&[]);

@@ -1,5 +1,6 @@
 //! What was done, and with what: the facts of a run.
 
+use mpu_data::Priors;
 use mpu_data::table::{ColumnKind, FeatureSchema};
 use mpu_models::ModelSpec;
 use mpu_report::Record;
@@ -63,19 +64,19 @@ pub(crate) fn of_model(model: &Classifier, record: &Record) -> Vec<Fact> {
 /// The population that probabilities, answers and estimates refer to.
 fn new_rows(model: &Classifier) -> String {
     let card = model.card();
-    let shares = model.population().as_slice().iter().zip(model.names());
-    let shares: Vec<String> = shares
-        .map(|(share, name)| format!("{name} {:.1} %", 100.0 * share))
-        .collect();
+    let shares = shares(model.population(), model.names());
     let from = match &card.population {
         Some(_) => "of the population, which is labelled rows and pool together",
         None => "like those of the pool",
     };
-    format!(
-        "taken to be {from} ({}): {}",
-        card.scenario,
-        shares.join(", ")
-    )
+    format!("taken to be {from} ({}): {shares}", card.scenario)
+}
+
+/// The share of each class, in words.
+pub(crate) fn shares(priors: &Priors, names: &[String]) -> String {
+    let shares = priors.as_slice().iter().zip(names);
+    let shares = shares.map(|(share, name)| format!("{name} {:.1} %", 100.0 * share));
+    shares.collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn data(card: &ModelCard) -> String {
@@ -133,20 +134,16 @@ fn time(record: &Record) -> String {
     } else {
         format!("{:.1} min", seconds / 60.0)
     };
-    let threads = if record.threads == 1 {
-        "thread"
-    } else {
-        "threads"
-    };
-    format!("{time} on {} {threads}", record.threads)
+    let threads = record.threads;
+    let plural = if threads == 1 { "" } else { "s" };
+    format!("{time} on {threads} thread{plural}")
 }
 
 /// A network, a forest, or both.
 pub(crate) fn model(card: &ModelCard) -> String {
     let network = card.model.as_ref().map(network);
-    let forest = card
-        .forest
-        .map(|spec| format!("forest of {} trees", spec.trees));
+    let forest = card.forest.as_ref();
+    let forest = forest.map(|spec| format!("forest of {} trees", spec.trees));
     let parts: Vec<String> = forest.into_iter().chain(network).collect();
     match parts.as_slice() {
         [one] => one.clone(),
@@ -156,26 +153,18 @@ pub(crate) fn model(card: &ModelCard) -> String {
 
 /// How it was chosen between forest and network.
 pub(crate) fn chosen_by(choice: &Choice) -> String {
-    let losses: Vec<String> = choice
-        .candidates
-        .iter()
-        .map(|c| format!("{} {:.4}", c.kind, c.loss))
-        .collect();
-    format!(
-        "loss on {} held-out rows, lower is better: {}",
-        grouped(choice.rows),
-        losses.join(", ")
-    )
+    let losses = choice.candidates.iter();
+    let losses = losses.map(|c| format!("{} {:.4}", c.kind, c.loss));
+    let (rows, losses) = (grouped(choice.rows), losses.collect::<Vec<_>>().join(", "));
+    format!("loss on {rows} held-out rows, lower is better: {losses}")
 }
 
 pub(crate) fn network(spec: &ModelSpec) -> String {
     match spec {
         ModelSpec::Mlp(mlp) => {
             let widths: Vec<String> = mlp.hidden.iter().map(ToString::to_string).collect();
-            format!(
-                "multi-layer perceptron, hidden layers of {}",
-                widths.join(", ")
-            )
+            let widths = widths.join(", ");
+            format!("multi-layer perceptron, hidden layers of {widths}")
         }
         ModelSpec::ResNet(resnet) => format!("ResNet-{}", resnet.depth),
         ModelSpec::Module(module) => format!(

@@ -10,6 +10,7 @@ use mpu_report::run_report::{Fact, Part, RunReport};
 use super::{facts, parts, pool, thresholds, verdict};
 use crate::classifier::Classifier;
 use crate::error::{Context as _, Result, bail};
+use crate::files::file_name;
 use crate::folder::{ModelCard, RunFolder};
 use crate::judge::{self, ByPu, ByTruth, Known, RowsOptions, ScoredRows};
 
@@ -91,9 +92,8 @@ pub fn of_folder(path: &Path, data: Option<&Path>, options: &RowsOptions) -> Res
 
 /// The report of a classifier that need not be in a folder, judged by the rows that its run held out.
 pub fn of_classifier(model: &Classifier) -> Result<RunReport> {
-    let record = model
-        .record()
-        .context("the model has no record of its run")?;
+    let record = model.record();
+    let record = record.context("the model has no record of its run")?;
     let measured = Measured::of(model, None, &RowsOptions::default())?;
     report(model, record, &model.card().dataset, &measured)
 }
@@ -109,10 +109,8 @@ fn report(
     let judged = truth.map(|(scored, _)| scored).or(pu.map(|(s, _)| s));
     let curve = judged.map(|scored| thresholds::curve(model, scored));
     let expected = pool::expected(model)?;
-    let verdict = match &expected {
-        Some(expected) => Some(verdict::verdict(model, expected, measured)?),
-        None => None,
-    };
+    let verdict = expected.as_ref();
+    let verdict = verdict.map(|expected| verdict::verdict(model, expected, measured));
     let (histograms, precision_recall) = match pu {
         None => (None, None),
         Some((scored, _)) => (
@@ -129,7 +127,7 @@ fn report(
     };
     Ok(RunReport {
         name: name.to_owned(),
-        verdict,
+        verdict: verdict.transpose()?,
         facts: facts(model, record, measured),
         model: facts::of_model(model, record),
         warnings: warnings(model, measured),
@@ -169,12 +167,6 @@ fn report(
     })
 }
 
-/// The name of a file, without the folders it is in.
-pub(crate) fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
 /// A configuration that names files without the folders they are in: a report goes to other people.
 fn without_folders(config: &str) -> String {
     const FILES: [&str; 5] = ["file", "test", "unlabeled", "positives", "labels"];
@@ -208,9 +200,8 @@ fn warnings(model: &Classifier, measured: &Measured) -> Vec<String> {
             suspect.column
         ));
     }
-    let noticed = measured
-        .scored()
-        .flat_map(|scored| &scored.noticed.warnings);
+    let scored = measured.scored();
+    let noticed = scored.flat_map(|scored| &scored.noticed.warnings);
     warnings.extend(noticed.map(|phrase| sentence(phrase)));
     warnings
 }
@@ -248,11 +239,8 @@ fn prior_warnings(card: &ModelCard) -> Vec<String> {
 fn facts(model: &Classifier, record: &Record, measured: &Measured) -> Vec<Fact> {
     let card = model.card();
     let mut facts = facts::of_run(record, facts::data(card), facts::priors_from(card));
-    let notes: Vec<&str> = measured
-        .scored()
-        .flat_map(|scored| &scored.noticed.notes)
-        .map(String::as_str)
-        .collect();
+    let notes = measured.scored().flat_map(|scored| &scored.noticed.notes);
+    let notes: Vec<&str> = notes.map(String::as_str).collect();
     if !notes.is_empty() {
         facts.push(Fact::new("rows judged", notes.join("; ")));
     }

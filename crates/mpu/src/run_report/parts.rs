@@ -1,6 +1,7 @@
 //! The parts of a report: scores, curves, calibration, priors, data check.
 
 use mpu_data::table::{ColumnCheck, ColumnType};
+use mpu_eval::Rates;
 use mpu_eval::pu_metrics::Estimate;
 use mpu_report::Record;
 use mpu_report::figures::{
@@ -12,10 +13,17 @@ use mpu_report::run_report::{
 use mpu_train::EpochMetrics;
 
 use super::facts::grouped;
-use super::fill::{Measured, NO_PU, file_name, sentence};
+use super::fill::{Measured, NO_PU, sentence};
 use crate::classifier::Classifier;
+use crate::files::file_name;
 use crate::judge::ClassFigures;
 use crate::prior_summary::prior_chart;
+
+// What means over the classes are called.
+const PRECISION: &str = "precision, mean of the classes";
+const RECALL: &str = "recall, mean of the classes";
+const F1: &str = "F1, mean of the classes";
+const AUC: &str = "AUC, mean of the classes";
 
 fn share(name: &str, basis: Basis, value: f64) -> Score {
     Score::new(name, ScoreKind::Share, basis, value)
@@ -32,9 +40,9 @@ pub(crate) fn recorded(record: &Record) -> Vec<Score> {
     };
     vec![
         by_truth("accuracy", scores.accuracy),
-        by_truth("precision, mean of the classes", scores.precision),
-        by_truth("recall, mean of the classes", scores.recall),
-        by_truth("F1, mean of the classes", scores.f1),
+        by_truth(PRECISION, scores.precision),
+        by_truth(RECALL, scores.recall),
+        by_truth(F1, scores.f1),
     ]
 }
 
@@ -53,61 +61,43 @@ pub(crate) fn scores(model: &Classifier, record: &Record, measured: &Measured) -
             interval: Some((ends.low, ends.high)),
             ..by_truth("accuracy", found.accuracy)
         });
-        scores.push(by_truth(
-            "precision, mean of the classes",
-            found.macro_precision,
-        ));
-        scores.push(by_truth("recall, mean of the classes", found.macro_recall));
-        scores.push(by_truth("F1, mean of the classes", found.macro_f1));
-        scores.extend(
-            found
-                .macro_auc
-                .map(|auc| by_truth("AUC, mean of the classes", auc)),
-        );
+        for (name, value) in [
+            (PRECISION, Some(found.macro_precision)),
+            (RECALL, Some(found.macro_recall)),
+            (F1, Some(found.macro_f1)),
+            (AUC, found.macro_auc),
+        ] {
+            scores.extend(value.map(|value| by_truth(name, value)));
+        }
         if let Some(reliability) = &found.reliability {
-            let error = reliability.top_error;
             let name = "calibration error of the answer";
-            scores.push(Score::new(
-                name,
-                ScoreKind::Number,
-                Basis::TrueLabels,
-                error,
-            ));
+            let (kind, basis) = (ScoreKind::Number, Basis::TrueLabels);
+            scores.push(Score::new(name, kind, basis, reliability.top_error));
         }
     } else {
         scores.extend(recorded(record));
     }
     if let Some((_, found)) = &measured.pu {
-        let estimated =
-            |name: &str, found: Option<Estimate>| found.map(|e| Score::estimated(name, e));
         let mean = found.judgement.mean.as_ref();
-        scores.extend(estimated("accuracy", found.judgement.accuracy));
-        scores.extend(estimated(
-            "precision, mean of the classes",
-            mean.map(|m| m.precision),
-        ));
-        scores.extend(estimated(
-            "recall, mean of the classes",
-            mean.map(|m| m.recall),
-        ));
-        scores.extend(estimated("F1, mean of the classes", mean.map(|m| m.f1)));
-        scores.extend(
-            found
-                .macro_auc
-                .map(|auc| share("AUC, mean of the classes", Basis::PuRows, auc)),
-        );
+        for (name, rate) in [
+            ("accuracy", found.judgement.accuracy),
+            (PRECISION, mean.map(|m| m.precision)),
+            (RECALL, mean.map(|m| m.recall)),
+            (F1, mean.map(|m| m.f1)),
+        ] {
+            scores.extend(rate.map(|rate| Score::estimated(name, rate)));
+        }
+        let auc = found.macro_auc;
+        scores.extend(auc.map(|auc| share(AUC, Basis::PuRows, auc)));
         let number = |name: &str, value| Score::new(name, ScoreKind::Number, Basis::PuRows, value);
         let risk = &found.risk;
         scores.push(number("risk", risk.value));
-        let upper = risk
-            .upper
-            .map(|upper| number("risk, upper bound of 95 % (Theorem 4)", upper));
-        scores.extend(upper);
+        let upper = |upper| number("risk, upper bound of 95 % (Theorem 4)", upper);
+        scores.extend(risk.upper.map(upper));
     }
     let reported = model.reported();
-    scores.extend(on_training_rows(
-        reported.and_then(|metrics| metrics.oracle_train_accuracy),
-    ));
+    let trained = reported.and_then(|metrics| metrics.oracle_train_accuracy);
+    scores.extend(on_training_rows(trained));
     scores
 }
 
@@ -115,16 +105,29 @@ pub(crate) fn class_scores(measured: &Measured) -> Part<Vec<ClassScore>> {
     let Some((_, found)) = &measured.truth else {
         return Part::missing(&measured.no_truth);
     };
-    let score = |class: &ClassFigures| ClassScore {
-        class: class.class.clone(),
-        precision: Some(class.precision),
-        precision_interval: None,
-        recall: Some(class.recall),
-        recall_interval: None,
-        f1: Some(class.f1),
-        rows: Some(class.rows),
+    let score = |class: &ClassFigures| {
+        let (precision, recall, f1) = (class.precision, class.recall, class.f1);
+        let rates = Rates {
+            precision,
+            recall,
+            f1,
+        };
+        class_score(&class.class, rates, class.rows)
     };
     Part::Given(found.classes.iter().map(score).collect())
+}
+
+/// The rates of a class, by true labels.
+pub(crate) fn class_score(class: &str, rates: Rates, rows: u64) -> ClassScore {
+    ClassScore {
+        class: class.to_owned(),
+        precision: Some(rates.precision),
+        precision_interval: None,
+        recall: Some(rates.recall),
+        recall_interval: None,
+        f1: Some(rates.f1),
+        rows: Some(rows),
+    }
 }
 
 pub(crate) fn class_estimates(names: &[String], measured: &Measured) -> Part<Vec<ClassScore>> {
@@ -179,33 +182,28 @@ pub(crate) fn reliability(names: &[String], measured: &Measured) -> Part<Reliabi
 pub(crate) fn priors(model: &Classifier) -> PriorEstimates {
     let card = model.card();
     let used = card.priors.as_slice();
-    let negative = PriorClass {
-        class: model.unknown().to_owned(),
-        lower: None,
-        upper: None,
-        used: Some(card.priors.negative()),
-        truth: None,
+    let shown = |class: &str, used: f64| PriorClass {
+        class: class.to_owned(),
+        used: Some(used),
+        ..PriorClass::default()
     };
     let Some(report) = &card.estimated_priors else {
-        let class = |(name, &used): (&String, &f64)| PriorClass {
-            class: name.clone(),
-            used: Some(used),
-            ..negative.clone()
-        };
+        let classes = model.names().iter().zip(used);
         return PriorEstimates {
-            classes: model.names().iter().zip(used).map(class).collect(),
+            classes: classes.map(|(name, &used)| shown(name, used)).collect(),
             ..PriorEstimates::default()
         };
     };
     let observed = &card.class_names[..report.classes.len().min(card.class_names.len())];
     let confidence = 1.0 - report.delta;
     let mut chart = prior_chart(&[report], observed, report, None, Some(used), confidence);
-    for (shown, class) in chart.classes.iter_mut().zip(&report.classes) {
+    for (drawn, class) in chart.classes.iter_mut().zip(&report.classes) {
         // A lower bound above the upper one rests on an assumption that does not hold.
         if class.lower_if_acceptance_below_alpha > class.upper {
-            shown.lower = None;
+            drawn.lower = None;
         }
     }
+    let negative = shown(model.unknown(), card.priors.negative());
     chart.classes.push(negative);
     chart
 }

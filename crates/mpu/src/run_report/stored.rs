@@ -68,9 +68,6 @@ pub fn of_record(record: &Record) -> RunReport {
         histograms: Part::missing(NO_ROWS),
         precision_recall: Part::missing(NO_ROWS),
         importances: Part::missing(NO_ROWS),
-        verdict: None,
-        doubts: Vec::new(),
-        estimated_on: String::new(),
         curves: curves(record),
         answers: Part::or_missing(
             record.heat.as_ref().map(|heat| Answers {
@@ -87,6 +84,7 @@ pub fn of_record(record: &Record) -> RunReport {
         sensitivity: Part::missing(NO_ROWS),
         data_check: Part::missing("a record does not keep it"),
         config_toml: toml::to_string(&record.config).unwrap_or_default(),
+        ..RunReport::default()
     }
 }
 
@@ -149,16 +147,7 @@ fn class_scores(record: &Record, names: &[String]) -> Option<Vec<ClassScore>> {
     let support = &record.heat.as_ref()?.support;
     let confusion = Confusion::of_counts(support).ok()?;
     let score = |(class, (name, row)): (usize, (&String, &Vec<u64>))| {
-        let rates = confusion.rates(class);
-        ClassScore {
-            class: name.clone(),
-            precision: Some(rates.precision),
-            precision_interval: None,
-            recall: Some(rates.recall),
-            recall_interval: None,
-            f1: Some(rates.f1),
-            rows: Some(row.iter().sum()),
-        }
+        parts::class_score(name, confusion.rates(class), row.iter().sum())
     };
     Some(names.iter().zip(support).enumerate().map(score).collect())
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use super::{Target, built, folder, machine, output, python_with};
+use super::{folder, machine, output, program, python_with};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -54,10 +54,7 @@ impl Set {
 /// Measures what is not measured yet, and prints the page.
 pub(crate) fn run(root: &Path, args: &Tables) -> Result<()> {
     let python = python(root)?;
-    let program = match &args.program {
-        Some(program) => program.clone(),
-        None => built(root, "mpu-cli", Target::Binary("mpu-cli"))?,
-    };
+    let program = program(root, args.program.as_ref())?;
     let lines = folder(root)?.join("tables");
     std::fs::create_dir_all(&lines).with_context(|| format!("making {}", lines.display()))?;
     let lines = lines.join(format!("{}.jsonl", args.set.slug()));

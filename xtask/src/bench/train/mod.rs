@@ -10,7 +10,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{
-    Target, available, built, folder, machine, median, output, page, python_with, removed, watched,
+    Target, available, built, folder, machine, median, output, page, program, python_with, removed,
+    watched,
 };
 
 /// What to measure.
@@ -81,11 +82,9 @@ pub(crate) fn run(root: &Path, args: &Train) -> Result<()> {
             Part::Scaling => ("scaling", bench.scaling()?),
             Part::Memory => ("memory", bench.memory()?),
         };
-        let text = format!("{}\n\n{conditions}\n", text.trim());
-        println!("{text}");
-        if args.write {
-            page::write_section(root, "BENCHMARKS.md", &format!("train-{name}"), &text)?;
-        }
+        let text = format!("{}\n\n{conditions}\n\n", text.trim());
+        let section = format!("train-{name}");
+        page::show_section(root, ("BENCHMARKS.md", &section), &text, args.write)?;
     }
     Ok(())
 }
@@ -182,21 +181,14 @@ fn variants(network: &str) -> Vec<Variant> {
     list.push((PEAK, "peak", Ours));
     list.push((LIMIT, "products", Ours));
     if is_mlp {
-        for (label, name) in [
-            ("matrix products alone, gemmkit", "gemmkit"),
-            (
-                "matrix products alone, private-gemm-x86 (faer)",
-                "private-gemm-x86",
-            ),
-        ] {
-            list.push((label, name, Crates));
-        }
-        list.push((
-            "matrix products alone, NumPy with OpenBLAS",
-            "openblas",
-            Torch,
-        ));
-        list.push((PEER_LIMIT, "products", Torch));
+        let faer = "matrix products alone, private-gemm-x86 (faer)";
+        let numpy = "matrix products alone, NumPy with OpenBLAS";
+        list.extend([
+            ("matrix products alone, gemmkit", "gemmkit", Crates),
+            (faer, "private-gemm-x86", Crates),
+            (numpy, "openblas", Torch),
+            (PEER_LIMIT, "products", Torch),
+        ]);
     }
     list.push(("PyTorch eager, fused Adam", "eager", Torch));
     list.push(("PyTorch eager, default Adam", "eager-unfused", Torch));
@@ -328,22 +320,17 @@ impl Bench<'_> {
         );
         text +=
             "| step | samples/s | mpu is … times as fast | of the FMA peak |\n|---|---|---|---|\n";
-        let ours = variants
-            .iter()
-            .find(|v| v.label == OURS)
-            .map(|v| v.times.clone());
-        let ours = ours.context("our own step does not run")?;
-        let peak = variants.iter().find(|v| v.label == PEAK);
-        let peak = peak.map_or(f64::NAN, |v| median(&mut v.times.clone()));
+        let times = |label: &str| {
+            let found = variants.iter().find(|v| v.label == label);
+            found.map(|v| v.times.clone())
+        };
+        let ours = times(OURS).context("our own step does not run")?;
+        let peak = times(PEAK).map_or(f64::NAN, |mut times| median(&mut times));
         for variant in &variants {
             let seconds = median(&mut variant.times.clone());
             // Ratios are taken round by round: what disturbs one round disturbs both.
-            let mut ratios: Vec<f64> = variant
-                .times
-                .iter()
-                .zip(&ours)
-                .map(|(t, o)| t / o)
-                .collect();
+            let pairs = variant.times.iter().zip(&ours);
+            let mut ratios: Vec<f64> = pairs.map(|(t, o)| t / o).collect();
             writeln!(
                 text,
                 "| {} | {:.0} | {:.2} | {:.2} |",
@@ -400,11 +387,8 @@ impl Bench<'_> {
         let program = built(self.root, "mpu-train", Target::Example("scaling"))?;
         let epochs = |rows: usize, epochs: usize| -> Result<Vec<(f64, f64)>> {
             eprintln!("{rows} rows, {epochs} epochs");
-            let text = output(Command::new(&program).args([
-                rows.to_string(),
-                "100".to_owned(),
-                epochs.to_string(),
-            ]))?;
+            let sizes = [rows, 100, epochs].map(|size| size.to_string());
+            let text = output(Command::new(&program).args(sizes))?;
             let numbers = |line: &str| -> Option<(f64, f64)> {
                 let (seconds, memory) = line.strip_prefix("epoch ")?.split_once(' ')?;
                 Some((seconds.parse().ok()?, memory.parse().ok()?))
@@ -418,16 +402,11 @@ impl Bench<'_> {
             .to_owned();
         let mut first = None;
         for rows in [10_000, 100_000, 1_000_000] {
-            let mut times: Vec<f64> = epochs(rows, 5)?
-                .iter()
-                .map(|(s, _)| s / rows as f64)
-                .collect();
-            let time = median(&mut times);
-            writeln!(
-                text,
-                "| {rows} | {:.2} |",
-                time / *first.get_or_insert(time)
-            )?;
+            let epochs = epochs(rows, 5)?;
+            let times = epochs.iter().map(|(s, _)| s / rows as f64);
+            let time = median(&mut times.collect::<Vec<_>>());
+            let ratio = time / *first.get_or_insert(time);
+            writeln!(text, "| {rows} | {ratio:.2} |")?;
         }
         let long = epochs(20_000, 40)?;
         let mean =
@@ -446,24 +425,10 @@ impl Bench<'_> {
     fn memory(&self) -> Result<String> {
         let folder = self.root.join("target/bench/mnist-run");
         removed(&folder)?;
-        let mut command = Command::new(built(self.root, "mpu-cli", Target::Binary("mpu-cli"))?);
-        command
-            .args([
-                "train",
-                "--dataset",
-                "mnist",
-                "--classes",
-                "10",
-                "--prior",
-                "0.5",
-                "--epochs",
-                "2",
-                "--threads",
-                "1",
-                "--quiet",
-                "--out",
-            ])
-            .arg(&folder);
+        let mut command = Command::new(program(self.root, None)?);
+        let train =
+            "train --dataset mnist --classes 10 --prior 0.5 --epochs 2 --threads 1 --quiet --out";
+        command.args(train.split(' ')).arg(&folder);
         let (done, peak) = watched(&mut command)?;
         if !done.status.success() {
             let reason = String::from_utf8_lossy(&done.stderr);

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::{Bench, median};
-use crate::bench::{Target, built, number, output, removed};
+use crate::bench::{number, output, program, removed};
 
 const EPOCHS: &str = "10";
 
@@ -32,7 +32,7 @@ struct Run {
 impl Bench<'_> {
     /// Runs of ten epochs on Fashion-MNIST with four classes.
     pub(super) fn runs(&self, threads: &[usize]) -> Result<String> {
-        let ours = built(self.root, "mpu-cli", Target::Binary("mpu-cli"))?;
+        let ours = program(self.root, None)?;
         let verify = ["data", "verify", "fashion-mnist", "--format", "json"];
         let found = output(Command::new(&ours).args(verify));
         let found = found.and_then(|text| Ok(serde_json::from_str::<Value>(&text)?));
@@ -93,24 +93,18 @@ impl Bench<'_> {
         let options = "train --dataset fashion-mnist --classes 4 --prior 0.5 --quiet --epochs";
         let mut command = Command::new(ours);
         command.args(options.split(' ')).arg(EPOCHS);
-        command.args([
-            "--threads",
-            &threads.to_string(),
-            "--seed",
-            &seed.to_string(),
-            "--out",
-        ]);
+        let (threads, seed) = (threads.to_string(), seed.to_string());
+        command.args(["--threads", &threads, "--seed", &seed, "--out"]);
         let start = Instant::now();
         output(command.arg(&folder))?;
         let whole = start.elapsed().as_secs_f64();
         let record = std::fs::read_to_string(folder.join("record.json"))?;
         let record: Value = serde_json::from_str(&record)?;
+        let accuracy = record["scores"]["accuracy"].as_f64();
         Ok(Run {
             whole,
             training: record["seconds"].as_f64().context("no seconds")?,
-            accuracy: record["scores"]["accuracy"]
-                .as_f64()
-                .context("no accuracy")?,
+            accuracy: accuracy.context("no accuracy")?,
         })
     }
 
@@ -119,11 +113,8 @@ impl Bench<'_> {
         let examples = self.root.join("crates/mpu-models/examples");
         let script = self.root.join("xtask/src/bench/train/run_torch.py");
         let mut command = Command::new(python);
-        command
-            .arg(script)
-            .arg(way)
-            .arg(examples)
-            .args([data, EPOCHS]);
+        command.arg(script).arg(way).arg(examples);
+        command.args([data, EPOCHS]);
         command.args([threads.to_string(), seed.to_string()]);
         let start = Instant::now();
         let text = output(&mut command)?;
@@ -188,14 +179,12 @@ mod tests {
         let ours = vec![run(1.0, 1.0, 0.9), run(2.0, 2.0, 0.92), run(1.0, 1.0, 0.91)];
         let theirs = vec![run(3.0, 2.0, 0.9), run(5.0, 3.0, 0.9), run(9.0, 1.0, 0.9)];
         let text = table(2, &[runner("a", ours), runner("b", theirs)]).unwrap();
-        assert!(text.contains("2 threads"), "{text}");
-        assert!(
-            text.contains("| a | 1.00 | 1.00 | 91.0 ± 1.0 % |"),
-            "{text}"
-        );
-        assert!(
-            text.contains("| b | 3.00 | 1.50 | 90.0 ± 0.0 % |"),
-            "{text}"
-        );
+        for part in [
+            "2 threads",
+            "| a | 1.00 | 1.00 | 91.0 ± 1.0 % |",
+            "| b | 3.00 | 1.50 | 90.0 ± 0.0 % |",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use crate::args::predict::{OutputFormat, Predict};
 use crate::commands::Answer;
 use crate::commands::decision::Asked;
-use crate::console::{Bar, Interrupted, Interrupts, interrupts, say};
+use crate::console::{Bar, Interrupted, Interrupts, cores, interrupts, say};
 
 use because::{Reason, reasons};
 use output::{Columns, Destination, KeyKind, Keys, Lines};
@@ -30,12 +30,9 @@ use sink::Sink;
 use summary::{PredictionReport, Tally};
 
 pub(crate) fn run(args: &Predict) -> anyhow::Result<Answer> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.threads.unwrap_or(cores))
-        .build()
-        .context("starting threads")?;
-    pool.install(|| predict(args))
+    let threads = args.threads.unwrap_or_else(cores);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.context("starting threads")?.install(|| predict(args))
 }
 
 fn predict(args: &Predict) -> anyhow::Result<Answer> {
@@ -91,6 +88,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
     };
     bar.finish_and_clear();
     let outside = done.tally.outside(&model)?;
+    let priors = job.rule.target.as_ref().unwrap_or(model.priors());
     let summary = PredictionReport {
         model: args.model.clone(),
         data: args.data.clone(),
@@ -107,13 +105,7 @@ fn predict(args: &Predict) -> anyhow::Result<Answer> {
         },
         precision: decided.precision,
         target: args.decision.target_priors.slug(),
-        priors: job
-            .rule
-            .target
-            .as_ref()
-            .unwrap_or(model.priors())
-            .as_slice()
-            .to_vec(),
+        priors: priors.as_slice().to_vec(),
         estimate: decided.estimate,
         outside_rows: done.outside_rows,
         outside,
@@ -162,9 +154,8 @@ impl Job<'_> {
         };
         let columns = Columns::new(model, keys, args)?;
         let mut sink = Sink::begin(columns, format, destination)?;
-        let mut queues = args
-            .top
-            .map(|most| Queues::new(model.observed().len(), most.get()));
+        let n_observed = model.observed().len();
+        let mut queues = args.top.map(|most| Queues::new(n_observed, most.get()));
         let mut done = Done {
             tally: Tally::new(model.names().len()),
             outside_rows: 0,
@@ -322,12 +313,8 @@ fn to_stdout(args: &Predict) -> bool {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kinds = error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>());
-    kinds
-        .map(std::io::Error::kind)
-        .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
+    let mut faults = error.chain().filter_map(|cause| cause.downcast_ref());
+    faults.any(|fault: &std::io::Error| fault.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 /// Ends the work once Ctrl-C was pressed.

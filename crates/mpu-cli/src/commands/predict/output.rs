@@ -32,6 +32,17 @@ pub(super) struct Lines<'a> {
     pub(super) scored: &'a Predictions,
 }
 
+impl Lines<'_> {
+    /// The scores of a row, its probabilities and its margin.
+    pub(super) fn figures(&self, row: usize, k: usize) -> impl Iterator<Item = &f32> {
+        let (scored, place) = (self.scored, row * k..(row + 1) * k);
+        let scores = &scored.scores[place.clone()];
+        let probabilities = &scored.probabilities[place];
+        let margin = &scored.margins[row..=row];
+        scores.iter().chain(probabilities).chain(margin)
+    }
+}
+
 /// The columns of the output.
 #[derive(Debug, Clone)]
 pub(super) struct Columns {
@@ -130,10 +141,7 @@ impl Columns {
                 writer.write_field(written(&mut text, queue[row].1)?)?;
             }
             writer.write_field(self.field(&self.classes[scored.answers[row]]).as_bytes())?;
-            let scores = &scored.scores[row * k..(row + 1) * k];
-            let probabilities = &scored.probabilities[row * k..(row + 1) * k];
-            let margin = &scored.margins[row..=row];
-            for number in scores.iter().chain(probabilities).chain(margin) {
+            for number in lines.figures(row, k) {
                 writer.write_field(written(&mut text, number)?)?;
             }
             let outside = scored.outside[row].map_or("", |feature| &self.features[feature]);
@@ -150,11 +158,9 @@ impl Columns {
     /// Rows as JSON objects, one a line.
     pub(super) fn jsonl(&self, lines: &Lines<'_>) -> anyhow::Result<Vec<u8>> {
         let (scored, k) = (lines.scored, self.classes.len());
-        let names = self
-            .names()
-            .iter()
-            .map(serde_json::to_string)
-            .collect::<Result<Vec<_>, _>>()?;
+        let names = self.names();
+        let names = names.iter().map(serde_json::to_string);
+        let names = names.collect::<Result<Vec<_>, _>>()?;
         let mut out = Vec::with_capacity(scored.answers.len() * 128);
         for row in 0..scored.answers.len() {
             let mut names = names.iter();
@@ -178,10 +184,7 @@ impl Columns {
             }
             key(&mut out);
             serde_json::to_writer(&mut out, &self.classes[scored.answers[row]])?;
-            let scores = &scored.scores[row * k..(row + 1) * k];
-            let probabilities = &scored.probabilities[row * k..(row + 1) * k];
-            let margin = &scored.margins[row..=row];
-            for number in scores.iter().chain(probabilities).chain(margin) {
+            for number in lines.figures(row, k) {
                 key(&mut out);
                 write!(out, "{number:?}")?;
             }
@@ -242,9 +245,8 @@ impl Destination {
             return Ok(()); // it is not there yet
         };
         let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == place);
-        let of_the_model = mpu::RunFolder::FILES
-            .iter()
-            .any(|name| same(&model.join(name)));
+        let mut files = mpu::RunFolder::FILES.iter();
+        let of_the_model = files.any(|name| same(&model.join(name)));
         anyhow::ensure!(
             !same(data) && !of_the_model,
             "--out {} would replace a file that is read\nhint: name another file",

@@ -63,12 +63,7 @@ impl ParquetRows {
             } else {
                 Repetition::REQUIRED
             };
-            let text = (kind == Physical::BYTE_ARRAY).then_some(LogicalType::String);
-            let field = Type::primitive_type_builder(&name, kind)
-                .with_repetition(repetition)
-                .with_logical_type(text)
-                .build()?;
-            Ok(Arc::new(field))
+            leaf(&name, kind, repetition)
         });
         let fields = fields.collect::<anyhow::Result<Vec<_>>>()?;
         let schema = Type::group_type_builder("scored")
@@ -100,26 +95,17 @@ impl ParquetRows {
                 group.ranks.push(i64::try_from(queue[row].1)?);
             }
             group.answers.push(classes[scored.answers[row]].clone());
-            let scores = &scored.scores[row * k..(row + 1) * k];
-            let probabilities = &scored.probabilities[row * k..(row + 1) * k];
-            let margin = &scored.margins[row..=row];
             group.figures.resize(2 * k + 1, Vec::new());
-            let figures = scores.iter().chain(probabilities).chain(margin);
-            for (column, figure) in group.figures.iter_mut().zip(figures) {
+            for (column, figure) in group.figures.iter_mut().zip(lines.figures(row, k)) {
                 column.push(*figure);
             }
-            group
-                .is_outside
-                .push(i16::from(scored.outside[row].is_some()));
+            let is_outside = scored.outside[row].is_some();
+            group.is_outside.push(i16::from(is_outside));
             if let Some(feature) = scored.outside[row] {
                 group.outside.push(text(&columns.features[feature]));
             }
-            for (at, reason) in lines
-                .because
-                .iter()
-                .flat_map(|all| all[row].iter())
-                .enumerate()
-            {
+            let reasons = lines.because.iter().flat_map(|all| &all[row]);
+            for (at, reason) in reasons.enumerate() {
                 let because = &mut group.because;
                 because.columns.push(text(&reason.column));
                 because.values.push(text(&reason.value.to_string()));
@@ -171,25 +157,27 @@ impl ParquetRows {
     }
 }
 
+/// The field of a number or a text.
+fn leaf(name: &str, kind: Physical, repetition: Repetition) -> anyhow::Result<Arc<Type>> {
+    let text = (kind == Physical::BYTE_ARRAY).then_some(LogicalType::String);
+    let leaf = Type::primitive_type_builder(name, kind)
+        .with_repetition(repetition)
+        .with_logical_type(text)
+        .build()?;
+    Ok(Arc::new(leaf))
+}
+
 /// The field of a list of groups.
 fn reasons() -> anyhow::Result<Arc<Type>> {
-    let leaf = |name: &str, kind: Physical| -> anyhow::Result<Arc<Type>> {
-        let text = (kind == Physical::BYTE_ARRAY).then_some(LogicalType::String);
-        let leaf = Type::primitive_type_builder(name, kind)
-            .with_repetition(Repetition::REQUIRED)
-            .with_logical_type(text)
-            .build()?;
-        Ok(Arc::new(leaf))
-    };
     let group = |name: &'static str, repetition: Repetition, fields: Vec<Arc<Type>>| {
         Type::group_type_builder(name)
             .with_repetition(repetition)
             .with_fields(fields)
     };
     let leaves = vec![
-        leaf("column", Physical::BYTE_ARRAY)?,
-        leaf("value", Physical::BYTE_ARRAY)?,
-        leaf("effect", Physical::FLOAT)?,
+        leaf("column", Physical::BYTE_ARRAY, Repetition::REQUIRED)?,
+        leaf("value", Physical::BYTE_ARRAY, Repetition::REQUIRED)?,
+        leaf("effect", Physical::FLOAT, Repetition::REQUIRED)?,
     ];
     let element = group("element", Repetition::REQUIRED, leaves).build()?;
     let list = group("list", Repetition::REPEATED, vec![Arc::new(element)]).build()?;

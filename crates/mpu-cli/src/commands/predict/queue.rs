@@ -88,14 +88,12 @@ impl Queues {
                 let probability = scored.probabilities[row * k + class];
                 let rank = (probability, Reverse(number));
                 let is_full = heap.len() == self.most;
-                if is_full
-                    && heap
-                        .peek()
-                        .is_some_and(|Reverse(worst)| compare(rank, worst.rank()).is_lt())
-                {
-                    continue;
-                }
                 if is_full {
+                    let worse =
+                        |Reverse(worst): &Reverse<Entry>| compare(rank, worst.rank()).is_lt();
+                    if heap.peek().is_some_and(worse) {
+                        continue;
+                    }
                     heap.pop();
                 }
                 heap.push(Reverse(Entry {

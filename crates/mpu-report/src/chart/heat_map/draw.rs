@@ -1,9 +1,9 @@
 //! Drawing a matrix.
 
 use super::super::frame::{Draw, Frame, PANEL, draw_empty};
-use super::super::markup::{Anchor, Canvas, TEXT, label, num, shorten, text_width};
+use super::super::markup::{Anchor, Canvas, TEXT, label, num, shorten, text_width, widest};
 use super::super::palette::{AXIS, INK, SOFT, hex, readable_on};
-use super::{HeatMap, Room, Shading, Zeros};
+use super::{HeatMap, Shading};
 
 /// The largest side of a cell.
 const CELL: f64 = 64.0;
@@ -25,13 +25,11 @@ impl Draw for HeatMap {
     }
 
     fn width(&self) -> f64 {
-        match self.room {
-            Room::Usual => PANEL,
-            Room::Needed => {
-                let n_columns = self.columns.len() as f64;
-                (self.left(PANEL) + 4.0 + n_columns * self.needed()).max(PANEL)
-            }
+        if !self.roomy {
+            return PANEL;
         }
+        let n_columns = self.columns.len() as f64;
+        (self.left(PANEL) + 4.0 + n_columns * self.needed()).max(PANEL)
     }
 
     fn draw_body(&self, canvas: &mut Canvas, width: f64, header: f64) -> f64 {
@@ -62,23 +60,12 @@ impl Draw for HeatMap {
         let below = self.draw_column_names(canvas, (left, bottom), cell);
         let right = left + cell * self.columns.len() as f64;
         let middle = f64::midpoint(left, right);
-        canvas.text(
-            (middle, below + 8.0),
-            Anchor::Middle,
-            INK,
-            &self.column_title,
-        );
-        turned(
-            canvas,
-            (14.0, f64::midpoint(top, bottom)),
-            Anchor::Middle,
-            &self.row_title,
-        );
-        self.draw_legend(
-            canvas,
-            (left, below + 22.0),
-            right.max(left + 160.0).min(left + 420.0) - left,
-        )
+        let title = &self.column_title;
+        canvas.text((middle, below + 8.0), Anchor::Middle, INK, title);
+        let beside = (14.0, f64::midpoint(top, bottom));
+        turned(canvas, beside, Anchor::Middle, &self.row_title);
+        let legend = right.max(left + 160.0).min(left + 420.0) - left;
+        self.draw_legend(canvas, (left, below + 22.0), legend)
     }
 }
 
@@ -93,8 +80,7 @@ impl HeatMap {
 
     /// The room that row names have.
     fn row_names(&self, width: f64) -> f64 {
-        let widths = self.rows.iter().map(|name| text_width(name, TEXT));
-        widths.fold(0.0, f64::max).min(0.25 * width)
+        widest(&self.rows).min(0.25 * width)
     }
 
     /// Where the cells begin.
@@ -118,8 +104,7 @@ impl HeatMap {
 
     /// Draws the columns' names below the cells, turned if one of them is too long; returns their bottom.
     fn draw_column_names(&self, canvas: &mut Canvas, (left, bottom): (f64, f64), cell: f64) -> f64 {
-        let widths = self.columns.iter().map(|name| text_width(name, TEXT));
-        let widest = widths.fold(0.0, f64::max);
+        let widest = widest(&self.columns);
         let place = |column: usize| left + (column as f64 + 0.5) * cell;
         if widest <= cell - 2.0 {
             for (column, name) in self.columns.iter().enumerate() {
@@ -152,12 +137,9 @@ impl HeatMap {
             return;
         };
         let colour = self.colour(value / self.extent());
-        canvas.rect(
-            corner,
-            (w, h),
-            &format!("{outline} fill=\"{}\"", hex(colour)),
-        );
-        if value == 0.0 && self.zeros == Zeros::Silent {
+        let paint = format!("{outline} fill=\"{}\"", hex(colour));
+        canvas.rect(corner, (w, h), &paint);
+        if value == 0.0 && self.silent_zeros {
             return;
         }
         let plain = self.cell_label(value, decimals);
@@ -181,10 +163,9 @@ impl HeatMap {
 
     /// Draws the strip of colours with the values of its ends and middle; returns its bottom.
     fn draw_legend(&self, canvas: &mut Canvas, (x, y): (f64, f64), width: f64) -> f64 {
-        let low = if self.shading == Shading::Diverging {
-            -1.0
-        } else {
-            0.0
+        let low = match self.shading {
+            Shading::Diverging => -1.0,
+            Shading::Sequential => 0.0,
         };
         let step = width / SHADES as f64;
         for shade in 0..SHADES {

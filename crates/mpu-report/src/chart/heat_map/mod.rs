@@ -28,24 +28,10 @@ pub struct HeatMap {
     unit: String,
     shading: Shading,
     extent: Option<f64>,
-    room: Room,
-    zeros: Zeros,
-}
-
-/// Whether cells of value zero carry their number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Zeros {
-    Written,
-    Silent,
-}
-
-/// How wide the panel is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
-    /// As all panels are.
-    Usual,
-    /// As wide as the numbers need.
-    Needed,
+    /// Whether it is as wide as the numbers need, and not as all panels are.
+    roomy: bool,
+    /// Whether cells of value zero carry no number.
+    silent_zeros: bool,
 }
 
 impl HeatMap {
@@ -70,8 +56,8 @@ impl HeatMap {
             unit: String::new(),
             shading,
             extent: None,
-            room: Room::Usual,
-            zeros: Zeros::Written,
+            roomy: false,
+            silent_zeros: false,
         }
     }
 
@@ -124,14 +110,14 @@ impl HeatMap {
     /// Without numbers in cells of value zero, so that the others stand out.
     #[must_use]
     pub fn silent_zeros(mut self) -> Self {
-        self.zeros = Zeros::Silent;
+        self.silent_zeros = true;
         self
     }
 
     /// As wide as the numbers need, where there are many columns.
     #[must_use]
     pub fn roomy(mut self) -> Self {
-        self.room = Room::Needed;
+        self.roomy = true;
         self
     }
 
@@ -153,13 +139,9 @@ impl HeatMap {
         if let Some(extent) = self.extent {
             return extent;
         }
-        let values = self
-            .cells
-            .iter()
-            .flatten()
-            .flatten()
-            .filter(|v| v.is_finite());
-        let extent = values.map(|v| v.abs()).fold(0.0, f64::max);
+        let values = self.cells.iter().flatten().flatten();
+        let sizes = values.filter(|v| v.is_finite()).map(|v| v.abs());
+        let extent = sizes.fold(0.0, f64::max);
         if extent > 0.0 { extent } else { 1.0 }
     }
 
