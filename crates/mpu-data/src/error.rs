@@ -283,3 +283,22 @@ pub(crate) fn hint_line(hint: Option<&str>) -> String {
     hint.map(|hint| format!("\nhint: {hint}"))
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// A text that must contain what is written with dots between, as in `line 3 … hint:`.
+    #[track_caller]
+    pub(crate) fn check_text(text: &str, parts: &str) {
+        for part in parts.split(" … ") {
+            assert!(text.contains(part), "`{part}` is not in: {text}");
+        }
+    }
+
+    /// The message of what must be refused.
+    #[track_caller]
+    pub(crate) fn check_message<T>(result: Result<T, impl std::fmt::Display>, parts: &str) {
+        let message = result.err().expect("it must be refused").to_string();
+        check_text(&message, parts);
+        assert!(!message.ends_with('.'), "{message}");
+    }
+}
