@@ -68,16 +68,19 @@ impl Response {
         self
     }
 
+    #[cfg(test)]
     pub(crate) fn silent(mut self, pause: Duration) -> Self {
         self.silent = pause;
         self
     }
 
+    #[cfg(test)]
     pub(crate) fn drip(mut self, pause: Duration) -> Self {
         self.drip = pause;
         self
     }
 
+    #[cfg(test)]
     pub(crate) fn endless(mut self) -> Self {
         self.endless = true;
         self
@@ -136,10 +139,11 @@ impl Server {
         self.log.lock().unwrap().clone()
     }
 
-    /// How many files were asked for.
-    pub(crate) fn n_requests(&self) -> usize {
-        let log = self.log();
-        log.iter().filter(|request| request.method == "GET").count()
+    pub(crate) fn n_requests(&self, method: &str) -> usize {
+        self.log()
+            .iter()
+            .filter(|request| request.method == method)
+            .count()
     }
 }
 
@@ -191,8 +195,13 @@ fn serve(
         }
     }
     write!(out, "Content-Length: {}\r\n\r\n", response.body.len())?;
-    let n_sent = response.cut_after.unwrap_or(usize::MAX);
-    let n_sent = n_sent.min(response.body.len());
+    if request.method == "HEAD" {
+        return out.flush();
+    }
+    let n_sent = response
+        .cut_after
+        .unwrap_or(response.body.len())
+        .min(response.body.len());
     if !response.drip.is_zero() {
         for byte in &response.body[..n_sent] {
             out.write_all(&[*byte])?;

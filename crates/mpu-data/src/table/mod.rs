@@ -73,7 +73,7 @@ mod scan;
 mod schema;
 mod stats;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub use check::{
     ClassCheck, ColumnCheck, ColumnType, DataCheck, Duplicates, LEAKAGE_AUC, Leakage, LeakageKind,

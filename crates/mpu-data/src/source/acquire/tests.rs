@@ -81,10 +81,10 @@ fn files_in_an_archive_are_taken_out_of_it() {
     }
     assert!(!dir.path().join(archive.name).exists());
     bring().unwrap();
-    assert_eq!(server.n_requests(), 1, "what is here is not asked for");
+    assert_eq!(server.n_requests("GET"), 1, "what is here is not asked for");
     let changed = dir.path().join(batches[2].0);
     std::fs::write(&changed, b"broken").unwrap();
     bring().unwrap();
     assert_eq!(std::fs::read(&changed).unwrap(), batches[2].1);
-    assert_eq!(server.n_requests(), 2);
+    assert_eq!(server.n_requests("GET"), 2);
 }

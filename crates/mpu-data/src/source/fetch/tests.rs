@@ -129,7 +129,7 @@ fn a_whole_file_arrives_once() {
         download.heard.has("advanced file.bin 300000") && download.heard.has("finished file.bin")
     );
     assert_eq!(download.get(), Ok(Outcome::AlreadyHere));
-    assert_eq!(server.n_requests(), 1);
+    assert_eq!(server.n_requests("GET"), 1);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_wrong_checksum_leaves_nothing() {
         "{error}"
     );
     assert_eq!(download.names(), Vec::<String>::new());
-    assert_eq!(server.n_requests(), 1);
+    assert_eq!(server.n_requests("GET"), 1);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_missing_file_is_not_asked_for_again() {
     let server = Server::start(|_, _| Response::new(404, b"no such file"));
     let download = Try::new(&server, &content());
     download.fails("the server answered 404");
-    assert_eq!((server.n_requests(), download.names().len()), (1, 0));
+    assert_eq!((server.n_requests("GET"), download.names().len()), (1, 0));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_server_in_trouble_is_asked_again() {
     });
     let download = Try::new(&server, &content());
     download.get().unwrap();
-    assert_eq!(server.n_requests(), 3);
+    assert_eq!(server.n_requests("GET"), 3);
     assert!(
         download
             .heard
@@ -248,7 +248,7 @@ fn a_server_in_trouble_is_asked_again() {
     let server = Server::start(|_, _| Response::new(502, b""));
     let download = Try::new(&server, &content());
     download.fails("answered 502 (3 attempts)");
-    assert_eq!((server.n_requests(), download.names().len()), (3, 0));
+    assert_eq!((server.n_requests("GET"), download.names().len()), (3, 0));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_redirect_without_an_address_is_an_error() {
         });
         let download = Try::new(&server, &content());
         download.fails(&format!("answered {status}"));
-        assert_eq!(server.n_requests(), 1);
+        assert_eq!(server.n_requests("GET"), 1);
     }
 }
 
@@ -288,7 +288,7 @@ fn a_server_that_sends_byte_by_byte_is_given_up() {
     download.retry.stall_timeout = Duration::from_millis(100);
     download.retry.least_rate = 100_000;
     download.fails("too slowly … 3 attempts");
-    assert_eq!(server.n_requests(), 3);
+    assert_eq!(server.n_requests("GET"), 3);
 }
 
 #[test]
@@ -462,7 +462,7 @@ fn of_several_processes_one_downloads() {
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    assert_eq!(server.n_requests(), 1);
+    assert_eq!(server.n_requests("GET"), 1);
     assert_eq!(fs::read(download.dest()).unwrap(), content());
     assert_eq!(download.names(), ["file.bin"]);
 }

@@ -100,7 +100,7 @@ fn a_file_arrives_in_the_hubs_cache() {
         assert_eq!(request.headers["authorization"], "Bearer hf_test");
     }
     hub.get().unwrap();
-    assert_eq!(server.n_requests(), 2);
+    assert_eq!(server.n_requests("GET"), 2);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn the_hubs_own_variables_are_honoured() {
     for request in server.log() {
         assert_eq!(request.headers["authorization"], "Bearer hf_from_env");
     }
-    assert_eq!(server.n_requests(), 2);
+    assert_eq!(server.n_requests("GET"), 2);
     let settings = HubSettings {
         cache_dir: Some(home.path().join("hub")),
         ..HubSettings::default()

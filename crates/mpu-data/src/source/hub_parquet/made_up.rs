@@ -1,10 +1,12 @@
 //! Made-up files of the Hub, for tests.
 
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
-use parquet::file::properties::WriterProperties;
-use png::ColorType;
+use std::sync::Arc;
 
-use crate::table::tests::make::{row_groups, write_column};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use png::ColorType;
 
 pub(crate) fn png(pixels: &[u8], width: u32, height: u32, color: ColorType) -> Vec<u8> {
     let mut out = Vec::new();
@@ -31,14 +33,28 @@ pub(crate) fn parquet_with(group: &str, images: &[Vec<u8>], labels: &[i64]) -> V
             optional int64 label;
         }}"
     );
+    let schema = Arc::new(parse_message_type(&schema).unwrap());
     let properties = WriterProperties::builder()
         .set_compression(parquet::basic::Compression::SNAPPY)
         .build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
     let blobs: Vec<ByteArray> = images.iter().map(|png| png.clone().into()).collect();
     let n = images.len();
-    row_groups(&schema, properties, 1, |_, rows| {
-        write_column::<ByteArrayType>(rows, &blobs, Some(&vec![2; n]));
-        write_column::<ByteArrayType>(rows, &[], Some(&vec![1; n]));
-        write_column::<Int64Type>(rows, labels, Some(&vec![1; labels.len()]));
-    })
+    write_column::<ByteArrayType>(&mut group, &blobs, &vec![2; n]);
+    write_column::<ByteArrayType>(&mut group, &[], &vec![1; n]);
+    write_column::<Int64Type>(&mut group, labels, &vec![1; labels.len()]);
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: &[T::T],
+    levels: &[i16],
+) {
+    let mut column = group.next_column().unwrap().unwrap();
+    let writer = column.typed::<T>();
+    writer.write_batch(values, Some(levels), None).unwrap();
+    column.close().unwrap();
 }

@@ -95,7 +95,7 @@ pub(super) fn parquet(compression: parquet::basic::Compression, version_2: bool)
 
 /// A Parquet file of this schema, whose row groups `write` fills.
 #[cfg(feature = "parquet")]
-pub(crate) fn row_groups(
+pub(super) fn row_groups(
     schema: &str,
     properties: parquet::file::properties::WriterProperties,
     n_groups: i64,
@@ -114,7 +114,7 @@ pub(crate) fn row_groups(
 }
 
 #[cfg(feature = "parquet")]
-pub(crate) type RowGroup<'a> = parquet::file::writer::SerializedRowGroupWriter<'a, Vec<u8>>;
+pub(super) type RowGroup<'a> = parquet::file::writer::SerializedRowGroupWriter<'a, Vec<u8>>;
 
 /// A table of one column of this type beside `x`, a number, and `label`, 0 to 2 in turn.
 #[cfg(feature = "parquet")]
@@ -137,7 +137,7 @@ pub(super) fn parquet_beside<T: parquet::data_type::DataType>(
 
 /// The next column of a row group; `levels` are 0 where a value is null.
 #[cfg(feature = "parquet")]
-pub(crate) fn write_column<T: parquet::data_type::DataType>(
+pub(super) fn write_column<T: parquet::data_type::DataType>(
     group: &mut RowGroup<'_>,
     values: &[T::T],
     levels: Option<&[i16]>,

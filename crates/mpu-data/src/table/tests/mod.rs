@@ -11,7 +11,7 @@ mod hostile;
 #[cfg(feature = "images")]
 mod images;
 mod labels;
-pub(crate) mod make;
+pub(super) mod make;
 mod misread;
 mod sizes;
 mod unusual;
