@@ -8,6 +8,8 @@ use mpu_loss::{
 };
 use proptest::prelude::*;
 
+use crate::refused;
+
 fn hinge() -> Loss {
     Loss::new(Surrogate::Hinge, 1.0, Form::Raw).unwrap()
 }
@@ -165,14 +167,6 @@ fn bad_rows_are_refused_with_the_value() {
     let tensor = |classes: &[usize]| SampleLoss::Csmpu.tensor(&loss, &logits, classes);
     refused(tensor(&[2]), beyond);
     refused(tensor(&[0, 1]), "2 classes for 1 rows: each row needs one");
-}
-
-#[track_caller]
-fn refused<T>(result: Result<T, impl std::fmt::Display>, told: &str) {
-    let Err(error) = result else {
-        panic!("it must be refused");
-    };
-    assert!(error.to_string().contains(told), "{error}");
 }
 
 /// Rows of scores with the class of each.
