@@ -19,7 +19,9 @@ impl ClassCount {
     /// Checks that there are at least two classes.
     pub fn new(n_classes: usize) -> Result<Self> {
         if n_classes < 2 {
-            return Err(Error::TooFewClasses { found: n_classes });
+            return Err(Error::Refused(format!(
+                "{n_classes} classes: at least 2 are needed, the observed ones and the negative class last"
+            )));
         }
         Ok(Self(n_classes))
     }
@@ -118,10 +120,11 @@ pub enum MpuLabel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::check_message;
 
     #[test]
     fn two_classes_are_the_fewest() {
-        assert_eq!(ClassCount::new(1), Err(Error::TooFewClasses { found: 1 }));
+        check_message(ClassCount::new(1), "1 classes: at least 2 are needed");
         let binary = ClassCount::new(2).unwrap();
         assert_eq!((binary.n_observed(), binary.negative()), (1, 1));
     }
@@ -130,15 +133,8 @@ mod tests {
     fn the_negative_class_cannot_be_labeled() {
         let classes = ClassCount::new(4).unwrap();
         assert_eq!(classes.label(2), Ok(MpuLabel::Labeled(2)));
-        let error = classes.label(3).unwrap_err();
-        assert_eq!(
-            error,
-            Error::LabelOutOfRange {
-                found: 3,
-                n_classes: 4
-            }
-        );
-        assert!(error.to_string().contains("0 to 2"), "{error}");
+        let told = "label 3 is out of range: with 4 classes the observed ones are 0 to 2";
+        check_message(classes.label(3), told);
     }
 
     #[test]

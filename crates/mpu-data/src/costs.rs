@@ -28,28 +28,28 @@ impl CostMatrix {
     /// Takes the rows of the matrix, true class by true class.
     pub fn new(rows: &[Vec<f64>]) -> Result<Self> {
         let n_classes = rows.len();
+        let not_square = |row, found| {
+            Err(Error::Refused(format!(
+                "cost matrix row {row} has {found} entries in a matrix of {n_classes} rows: it must be k x k with k >= 2"
+            )))
+        };
         if n_classes < 2 {
-            let found = rows.first().map_or(0, Vec::len);
-            return Err(Error::CostShape {
-                row: 0,
-                found,
-                n_rows: n_classes,
-            });
+            return not_square(0, rows.first().map_or(0, Vec::len));
         }
         for (row, costs) in rows.iter().enumerate() {
             if costs.len() != n_classes {
-                return Err(Error::CostShape {
-                    row,
-                    found: costs.len(),
-                    n_rows: n_classes,
-                });
+                return not_square(row, costs.len());
             }
             for (column, &value) in costs.iter().enumerate() {
                 if !(value.is_finite() && value >= 0.0) {
-                    return Err(Error::CostValue { row, column, value });
+                    return Err(Error::Refused(format!(
+                        "cost[{row}][{column}] is {value}: costs must be finite and at least 0"
+                    )));
                 }
                 if row == column && value != 0.0 {
-                    return Err(Error::CostDiagonal { class: row, value });
+                    return Err(Error::Refused(format!(
+                        "cost[{row}][{row}] is {value}: a right answer costs 0"
+                    )));
                 }
             }
         }
@@ -184,6 +184,7 @@ impl From<CostMatrix> for Vec<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::check_message;
 
     #[test]
     fn decisions_minimise_the_expected_cost() {
@@ -206,34 +207,22 @@ mod tests {
 
     #[test]
     fn bad_cost_matrices_are_refused_with_the_place() {
-        let refused = |rows: &[Vec<f64>]| CostMatrix::new(rows).unwrap_err();
-        assert!(matches!(refused(&[]), Error::CostShape { n_rows: 0, .. }));
-        assert!(matches!(
-            refused(&[vec![0.0]]),
-            Error::CostShape { n_rows: 1, .. }
-        ));
-        assert!(matches!(
-            refused(&[vec![0.0, 1.0], vec![1.0]]),
-            Error::CostShape {
-                row: 1,
-                found: 1,
-                n_rows: 2
-            }
-        ));
-        let error = refused(&[vec![0.0, -1.0], vec![1.0, 0.0]]);
-        assert!(error.to_string().contains("cost[0][1] is -1"), "{error}");
-        assert!(matches!(
-            refused(&[vec![0.0, f64::NAN], vec![1.0, 0.0]]),
-            Error::CostValue {
-                row: 0,
-                column: 1,
-                ..
-            }
-        ));
-        assert!(matches!(
-            refused(&[vec![0.0, 1.0], vec![1.0, 0.5]]),
-            Error::CostDiagonal { class: 1, .. }
-        ));
+        let refused = |rows: &[&[f64]], told| {
+            let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.to_vec()).collect();
+            check_message(CostMatrix::new(&rows), told);
+        };
+        refused(&[], "a matrix of 0 rows: it must be k x k with k >= 2");
+        refused(&[&[0.0]], "a matrix of 1 rows");
+        refused(
+            &[&[0.0, 1.0], &[1.0]],
+            "cost matrix row 1 has 1 entries in a matrix of 2 rows",
+        );
+        refused(&[&[0.0, -1.0], &[1.0, 0.0]], "cost[0][1] is -1");
+        refused(&[&[0.0, f64::NAN], &[1.0, 0.0]], "cost[0][1] is NaN");
+        refused(
+            &[&[0.0, 1.0], &[1.0, 0.5]],
+            "cost[1][1] is 0.5: a right answer costs 0",
+        );
         assert!(CostMatrix::degenerate(1).is_err() && CostMatrix::uniform(1).is_err());
         assert!(serde_json::from_str::<CostMatrix>("[[0, 1], [1, 1]]").is_err());
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, bad_setting};
-use crate::features::Features;
+use crate::features::{Features, not_whole_rows};
 use crate::provenance::{Deviation, Provenance};
 use crate::seed::{Seed, Stream};
 use crate::source::catalog::Part;
@@ -22,10 +22,11 @@ impl Rows {
     /// Checks that every row has a label.
     pub fn new(features: Features, labels: Vec<usize>) -> Result<Self> {
         if features.n_rows() != labels.len() {
-            return Err(Error::LabelCount {
-                n_rows: features.n_rows(),
-                n_labels: labels.len(),
-            });
+            return Err(Error::Refused(format!(
+                "{} rows but {} labels: each row needs one",
+                features.n_rows(),
+                labels.len()
+            )));
         }
         Ok(Self { features, labels })
     }
@@ -39,10 +40,7 @@ impl Rows {
     pub fn concat(self, other: &Self) -> Result<Self> {
         let shape = self.features.shape();
         if shape != other.features.shape() {
-            return Err(Error::FeatureBlock {
-                n_values: other.features.values().len(),
-                shape,
-            });
+            return Err(not_whole_rows(other.features.values().len(), shape));
         }
         let mut values = self.features.into_values();
         values.extend_from_slice(other.features.values());
@@ -72,6 +70,18 @@ pub fn count_classes(labels: &[usize], n_classes: usize) -> Vec<usize> {
     counts
 }
 
+/// Checks that no label is beyond the number of classes.
+pub(crate) fn check_classes(labels: &[usize], n_classes: usize) -> Result<()> {
+    match labels.iter().position(|&label| label >= n_classes) {
+        None => Ok(()),
+        Some(row) => Err(Error::Refused(format!(
+            "row {row} has class {}: with {n_classes} classes only 0 to {} exist",
+            labels[row],
+            n_classes.saturating_sub(1)
+        ))),
+    }
+}
+
 /// Features with classes, class names and provenance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
@@ -83,14 +93,7 @@ pub struct Dataset {
 impl Dataset {
     /// Checks that every label has a class name.
     pub fn new(rows: Rows, class_names: Vec<String>, provenance: Provenance) -> Result<Self> {
-        let n_classes = class_names.len();
-        if let Some(row) = rows.labels.iter().position(|&label| label >= n_classes) {
-            return Err(Error::ClassOutOfRange {
-                row,
-                found: rows.labels[row],
-                n_classes,
-            });
-        }
+        check_classes(&rows.labels, class_names.len())?;
         Ok(Self {
             rows,
             class_names,
@@ -241,6 +244,7 @@ impl TrainTest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::check_message;
     use crate::features::Shape;
     use crate::provenance::Origin;
 
@@ -290,19 +294,15 @@ mod tests {
     #[test]
     fn labels_must_fit_rows_and_names() {
         let features = Features::new(vec![0.0; 2], Shape::Vector(1)).unwrap();
-        assert!(matches!(
+        check_message(
             Rows::new(features.clone(), vec![0]),
-            Err(Error::LabelCount { .. })
-        ));
+            "2 rows but 1 labels: each row needs one",
+        );
         let rows = Rows::new(features, vec![0, 5]).unwrap();
         let provenance = whole(2).provenance().clone();
-        assert!(matches!(
+        check_message(
             Dataset::new(rows, vec!["a".into()], provenance),
-            Err(Error::ClassOutOfRange {
-                row: 1,
-                found: 5,
-                ..
-            })
-        ));
+            "row 1 has class 5: with 1 classes only 0 to 0 exist",
+        );
     }
 }

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use crate::features::Shape;
-
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -11,15 +9,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Fewer than two classes.
-    #[error(
-        "{found} classes: at least 2 are needed, the observed ones and the negative class last"
-    )]
-    TooFewClasses {
-        /// The number of classes given.
-        found: usize,
-    },
-
     /// A class index that no observed class has.
     #[error(
         "label {found} is out of range: with {n_classes} classes the observed ones are 0 to {}, and class {} is negative and never labelled",
@@ -33,51 +22,6 @@ pub enum Error {
         n_classes: usize,
     },
 
-    /// Class priors that do not sum to one.
-    #[error(
-        "priors sum to {sum}: they must sum to 1 within {tolerance}\n\
-         hint: the last prior belongs to the negative class; `Priors::from_observed` fills it in"
-    )]
-    PriorSum {
-        /// The sum found.
-        sum: f64,
-        /// How far from 1 it may be.
-        tolerance: f64,
-    },
-
-    /// A cost matrix that is not square or too small.
-    #[error(
-        "cost matrix row {row} has {found} entries in a matrix of {n_rows} rows: it must be k x k with k >= 2"
-    )]
-    CostShape {
-        /// The offending row, counted from 0.
-        row: usize,
-        /// Its length.
-        found: usize,
-        /// The number of rows.
-        n_rows: usize,
-    },
-
-    /// A cost that is negative, NaN or infinite.
-    #[error("cost[{row}][{column}] is {value}: costs must be finite and at least 0")]
-    CostValue {
-        /// The row (true class), counted from 0.
-        row: usize,
-        /// The column (predicted class), counted from 0.
-        column: usize,
-        /// The cost given.
-        value: f64,
-    },
-
-    /// A non-zero cost of a right answer.
-    #[error("cost[{class}][{class}] is {value}: a right answer costs 0")]
-    CostDiagonal {
-        /// The class, counted from 0.
-        class: usize,
-        /// The cost given.
-        value: f64,
-    },
-
     /// A cost matrix for another number of classes.
     #[error("{found} classes, but the cost matrix is made for {n_classes}")]
     CostCount {
@@ -87,16 +31,7 @@ pub enum Error {
         n_classes: usize,
     },
 
-    /// A block of values that is not a whole number of rows.
-    #[error("{n_values} values are not a whole number of rows of shape {shape}")]
-    FeatureBlock {
-        /// How many values were given.
-        n_values: usize,
-        /// The shape of one row.
-        shape: Shape,
-    },
-
-    /// Files, fields or splits that cannot be had or used: in words.
+    /// Files, fields, values or splits that cannot be had or used: in words.
     #[error("{0}")]
     Refused(String),
 
@@ -140,10 +75,7 @@ pub enum Error {
     },
 
     /// A file whose checksum is not the published one.
-    #[error(
-        "{file} from {from} has SHA-256 {found}, not the published {expected}{}",
-        hint_line(hint.as_deref())
-    )]
+    #[error("{file} from {from} has SHA-256 {found}, not the published {expected}")]
     Checksum {
         /// The file.
         file: String,
@@ -153,28 +85,6 @@ pub enum Error {
         expected: String,
         /// The checksum found.
         found: String,
-        /// What may help.
-        hint: Option<String>,
-    },
-
-    /// Rows and labels that do not fit together.
-    #[error("{n_rows} rows but {n_labels} labels: each row needs one")]
-    LabelCount {
-        /// The number of rows.
-        n_rows: usize,
-        /// The number of labels.
-        n_labels: usize,
-    },
-
-    /// A label that no class name belongs to.
-    #[error("row {row} has class {found}: with {n_classes} classes only 0 to {} exist", n_classes.saturating_sub(1))]
-    ClassOutOfRange {
-        /// The row, counted from 0.
-        row: usize,
-        /// The class found.
-        found: usize,
-        /// The number of classes.
-        n_classes: usize,
     },
 
     /// A setting or another value outside its range.
@@ -206,26 +116,6 @@ pub enum Error {
         found: usize,
         /// The number of classes.
         n_classes: usize,
-    },
-
-    /// A number that no scaling can be fitted to.
-    #[error("row {row}, column {column} is {value}: scaling needs finite numbers")]
-    NotFinite {
-        /// The row, counted from 0.
-        row: usize,
-        /// The column, counted from 0.
-        column: usize,
-        /// The value found.
-        value: f32,
-    },
-
-    /// Features that a fitted scaling does not fit.
-    #[error("the scaling was fitted to {fitted} columns, and these rows have {found}")]
-    ScalingWidth {
-        /// Columns when it was fitted.
-        fitted: usize,
-        /// Columns now.
-        found: usize,
     },
 }
 
@@ -282,4 +172,23 @@ pub fn mismatch<E: From<Error>>(
 pub(crate) fn hint_line(hint: Option<&str>) -> String {
     hint.map(|hint| format!("\nhint: {hint}"))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// A text that must contain what is written with dots between, as in `line 3 … hint:`.
+    #[track_caller]
+    pub(crate) fn check_text(text: &str, parts: &str) {
+        for part in parts.split(" … ") {
+            assert!(text.contains(part), "`{part}` is not in: {text}");
+        }
+    }
+
+    /// The message of what must be refused.
+    #[track_caller]
+    pub(crate) fn check_message<T>(result: Result<T, impl std::fmt::Display>, parts: &str) {
+        let message = result.err().expect("it must be refused").to_string();
+        check_text(&message, parts);
+        assert!(!message.ends_with('.'), "{message}");
+    }
 }

@@ -102,6 +102,12 @@ impl PartialEq for Features {
     }
 }
 
+pub(crate) fn not_whole_rows(n_values: usize, shape: Shape) -> Error {
+    Error::Refused(format!(
+        "{n_values} values are not a whole number of rows of shape {shape}"
+    ))
+}
+
 impl Features {
     /// Takes a row-major block whose length is a multiple of the row length.
     pub fn new(values: Vec<f32>, shape: Shape) -> Result<Self> {
@@ -116,7 +122,7 @@ impl Features {
     fn of(values: Values, shape: Shape) -> Result<Self> {
         let n_values = values.as_slice().len();
         if shape.is_empty() || !n_values.is_multiple_of(shape.len()) {
-            return Err(Error::FeatureBlock { n_values, shape });
+            return Err(not_whole_rows(n_values, shape));
         }
         Ok(Self { values, shape })
     }
@@ -178,6 +184,7 @@ impl Features {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::check_message;
 
     #[test]
     fn rows_are_cut_out_of_the_block() {
@@ -207,9 +214,8 @@ mod tests {
     #[test]
     fn a_block_that_does_not_fit_is_refused() {
         let shape = Shape::image(1, 2, 2);
-        let error = Features::new(vec![0.0; 6], shape).unwrap_err();
-        assert_eq!(error, Error::FeatureBlock { n_values: 6, shape });
-        assert!(error.to_string().contains("1x2x2"), "{error}");
+        let told = "6 values are not a whole number of rows of shape 1x2x2";
+        check_message(Features::new(vec![0.0; 6], shape), told);
         assert!(Features::new(vec![], Shape::Vector(0)).is_err());
     }
 }

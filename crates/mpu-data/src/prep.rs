@@ -101,7 +101,9 @@ fn finite(features: &Features, row: usize) -> impl Iterator<Item = Result<f64>> 
         if value.is_finite() {
             Ok(f64::from(value))
         } else {
-            Err(Error::NotFinite { row, column, value })
+            Err(Error::Refused(format!(
+                "row {row}, column {column} is {value}: scaling needs finite numbers"
+            )))
         }
     })
 }
@@ -135,6 +137,15 @@ struct Stored {
     divisor: Vec<f64>,
 }
 
+fn check_width(fitted: usize, found: usize) -> Result<()> {
+    if fitted != found {
+        return Err(Error::Refused(format!(
+            "the scaling was fitted to {fitted} columns, and these rows have {found}"
+        )));
+    }
+    Ok(())
+}
+
 impl TryFrom<Stored> for Scaler {
     type Error = Error;
 
@@ -147,12 +158,7 @@ impl TryFrom<Stored> for Scaler {
         } = stored;
         if matches!(scaling, Scaling::MinMax | Scaling::Standardize) {
             for fitted in [shift.len(), divisor.len()] {
-                if fitted != width {
-                    return Err(Error::ScalingWidth {
-                        fitted,
-                        found: width,
-                    });
-                }
+                check_width(fitted, width)?;
             }
         }
         let wrong = |name: &str, value: f64, allowed: &str| {
@@ -203,21 +209,13 @@ impl Scaler {
     /// Scales all rows in place.
     pub fn apply(&self, features: &mut Features) -> Result<()> {
         let found = features.shape().len();
-        if found != self.width {
-            return Err(Error::ScalingWidth {
-                fitted: self.width,
-                found,
-            });
-        }
+        check_width(self.width, found)?;
         match self.scaling {
             Scaling::Raw => {}
             Scaling::Div255 => features.values_mut().iter_mut().for_each(|v| *v /= 255.0),
             Scaling::MinMax | Scaling::Standardize => {
                 // A stored scaler may have been edited: check before indexing.
-                let fitted = self.shift.len().min(self.divisor.len());
-                if fitted != self.width {
-                    return Err(Error::ScalingWidth { fitted, found });
-                }
+                check_width(self.shift.len().min(self.divisor.len()), self.width)?;
                 for row in features.values_mut().chunks_exact_mut(self.width) {
                     for ((value, shift), divisor) in
                         row.iter_mut().zip(&self.shift).zip(&self.divisor)
@@ -234,6 +232,7 @@ impl Scaler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::check_message;
     use crate::features::Shape;
 
     fn table(values: &[f32]) -> Features {
@@ -319,23 +318,13 @@ mod tests {
     fn wrong_widths_and_missing_numbers_are_refused() {
         let scaler = Scaling::MinMax.fit(&table(&[1.0, 2.0]), &[0]).unwrap();
         let mut wide = Features::new(vec![0.0; 3], Shape::Vector(3)).unwrap();
-        assert_eq!(
+        check_message(
             scaler.apply(&mut wide),
-            Err(Error::ScalingWidth {
-                fitted: 2,
-                found: 3
-            })
+            "fitted to 2 columns, and these rows have 3",
         );
-        let error = Scaling::MinMax
-            .fit(&table(&[0.0, f32::NAN]), &[0])
-            .unwrap_err();
-        assert!(matches!(
-            error,
-            Error::NotFinite {
-                row: 0,
-                column: 1,
-                ..
-            }
-        ));
+        check_message(
+            Scaling::MinMax.fit(&table(&[0.0, f32::NAN]), &[0]),
+            "row 0, column 1 is NaN: scaling needs finite numbers",
+        );
     }
 }

@@ -24,10 +24,7 @@ impl Priors {
         check_range(&values)?;
         let sum: f64 = values.iter().sum();
         if (sum - 1.0).abs() > SUM_TOLERANCE {
-            return Err(Error::PriorSum {
-                sum,
-                tolerance: SUM_TOLERANCE,
-            });
+            return Err(wrong_sum(sum));
         }
         Ok(Self(values))
     }
@@ -37,10 +34,7 @@ impl Priors {
         check_range(observed)?;
         let sum: f64 = observed.iter().sum();
         if sum > 1.0 + SUM_TOLERANCE {
-            return Err(Error::PriorSum {
-                sum,
-                tolerance: SUM_TOLERANCE,
-            });
+            return Err(wrong_sum(sum));
         }
         let mut values = observed.to_vec();
         values.push((1.0 - sum).max(0.0));
@@ -122,6 +116,13 @@ fn check_range(values: &[f64]) -> Result<()> {
     Ok(())
 }
 
+fn wrong_sum(sum: f64) -> Error {
+    Error::Refused(format!(
+        "priors sum to {sum}: they must sum to 1 within {SUM_TOLERANCE}\n\
+         hint: the last prior belongs to the negative class; `Priors::from_observed` fills it in"
+    ))
+}
+
 impl TryFrom<Vec<f64>> for Priors {
     type Error = Error;
 
@@ -141,6 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::tests::check_message;
 
     #[test]
     fn the_negative_prior_is_last() {
@@ -177,31 +179,22 @@ mod tests {
 
     #[test]
     fn invalid_priors_do_not_exist() {
-        assert_eq!(Priors::new(vec![]), Err(Error::TooFewClasses { found: 0 }));
-        assert_eq!(
-            Priors::new(vec![1.0]),
-            Err(Error::TooFewClasses { found: 1 })
-        );
-        for (values, said) in [
-            (vec![0.5, f64::NAN], "prior of class 1 is NaN: it must be"),
-            (vec![-0.1, 1.1], "prior of class 0 is -0.1: it must be"),
+        for (values, told) in [
+            (&[][..], "0 classes: at least 2"),
+            (&[1.0], "1 classes: at least 2"),
+            (&[0.5, f64::NAN], "prior of class 1 is NaN: it must be"),
+            (&[-0.1, 1.1], "prior of class 0 is -0.1: it must be"),
+            (&[0.5, 0.4], "priors sum to 0.9: … within 0.000001\nhint:"),
         ] {
-            let error = Priors::new(values).unwrap_err().to_string();
-            assert!(error.starts_with(said), "{error}");
+            check_message(Priors::new(values.to_vec()), told);
         }
-        assert!(matches!(
-            Priors::new(vec![0.5, 0.4]),
-            Err(Error::PriorSum { .. })
-        ));
-        assert!(matches!(
-            Priors::from_observed(&[0.6, 0.6]),
-            Err(Error::PriorSum { .. })
-        ));
-        assert!(matches!(
-            Priors::from_observed(&[f64::INFINITY]),
-            Err(Error::Setting { name, .. }) if name == "prior of class 0"
-        ));
-        assert!(Priors::from_observed(&[]).is_err());
+        for (observed, told) in [
+            (&[0.6, 0.6][..], "priors sum to 1.2: they must sum to 1"),
+            (&[f64::INFINITY], "prior of class 0 is inf"),
+            (&[], "1 classes: at least 2"),
+        ] {
+            check_message(Priors::from_observed(observed), told);
+        }
     }
 
     #[test]

@@ -189,38 +189,22 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optim::tests::expected;
+    use crate::optim::tests::{LR, N, SPECS, check_formulas};
 
     #[test]
     fn blocks_follow_the_formulas_and_resume() {
-        let decaying = OptimSpec::Adam {
-            beta1: 0.8,
-            beta2: 0.95,
-            eps: 1e-6,
-            weight_decay: 0.1,
-        };
-        for spec in [OptimSpec::ADAM, decaying, OptimSpec::Sgd { momentum: 0.9 }] {
-            let n = 37;
-            let start: Vec<f32> = (0..n).map(|i| i as f32 / 7.0 - 2.0).collect();
-            let gradient = |i: usize, step: usize| ((i * 5 + step * 3) % 11) as f64 / 4.0 - 1.0;
-            let mut values = start.clone();
-            let mut state = Optimizer::new(spec, n).unwrap().state().clone();
-            for step in 0..5 {
+        for spec in SPECS {
+            let mut state = Optimizer::new(spec, N).unwrap().state().clone();
+            check_formulas(spec, 2e-6, |values, gradient| {
                 // Stopped and resumed in between.
-                let optimizer = Optimizer::resume(spec, state).unwrap();
-                let mut blocks = Blocks::new(&optimizer, &values, &Device::Cpu).unwrap();
-                let g: Vec<f32> = (0..n).map(|i| gradient(i, step) as f32).collect();
-                let g = Tensor::from_vec(g, n, &Device::Cpu).unwrap();
-                blocks.step(&g, 0.01).unwrap();
-                values = blocks.values.to_vec1().unwrap();
+                let optimizer = Optimizer::resume(spec, state.clone()).unwrap();
+                let mut blocks = Blocks::new(&optimizer, values, &Device::Cpu).unwrap();
+                let gradient = Tensor::from_vec(gradient, N, &Device::Cpu).unwrap();
+                blocks.step(&gradient, LR).unwrap();
+                *values = blocks.values.to_vec1().unwrap();
                 state = blocks.state().unwrap();
-            }
+            });
             assert_eq!(state.step, 5);
-            for i in 0..n {
-                let gradients: Vec<f64> = (0..5).map(|step| gradient(i, step)).collect();
-                let want = expected(spec, start[i] as f64, &gradients, 0.01);
-                assert!((values[i] as f64 - want).abs() < 2e-6, "{spec:?} {i}");
-            }
         }
     }
 }

@@ -211,7 +211,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// The formulas in `f64`, value by value.
-    pub(crate) fn expected(spec: OptimSpec, start: f64, gradients: &[f64], lr: f64) -> f64 {
+    fn expected(spec: OptimSpec, start: f64, gradients: &[f64], lr: f64) -> f64 {
         let (mut p, mut m, mut v) = (start, 0.0, 0.0);
         for (t, g) in (1..).zip(gradients) {
             match spec {
@@ -236,29 +236,47 @@ pub(crate) mod tests {
         p
     }
 
-    #[test]
-    fn steps_follow_the_formulas() {
-        let decaying = OptimSpec::Adam {
+    pub(crate) const SPECS: [OptimSpec; 3] = [
+        OptimSpec::ADAM,
+        OptimSpec::Adam {
             beta1: 0.8,
             beta2: 0.95,
             eps: 1e-6,
             weight_decay: 0.1,
-        };
-        for spec in [OptimSpec::ADAM, decaying, OptimSpec::Sgd { momentum: 0.9 }] {
-            let n = 37;
-            let start: Vec<f32> = (0..n).map(|i| i as f32 / 7.0 - 2.0).collect();
-            let gradient = |i: usize, step: usize| ((i * 5 + step * 3) % 11) as f64 / 4.0 - 1.0;
-            let mut values = start.clone();
-            let mut optimizer = Optimizer::new(spec, n).unwrap().on(Threads::new(2));
-            for step in 0..5 {
-                let g: Vec<f32> = (0..n).map(|i| gradient(i, step) as f32).collect();
-                optimizer.step(&mut values, &g, 0.01).unwrap();
-            }
-            for i in 0..n {
-                let gradients: Vec<f64> = (0..5).map(|step| gradient(i, step)).collect();
-                let want = expected(spec, start[i] as f64, &gradients, 0.01);
-                assert!((values[i] as f64 - want).abs() < 1e-6, "{spec:?} {i}");
-            }
+        },
+        OptimSpec::Sgd { momentum: 0.9 },
+    ];
+    /// How many values [`check_formulas`] moves, at which rate.
+    pub(crate) const N: usize = 37;
+    pub(crate) const LR: f64 = 0.01;
+
+    /// Five steps, each given the values to move and their gradient, against the formulas.
+    pub(crate) fn check_formulas(
+        spec: OptimSpec,
+        tolerance: f64,
+        mut step: impl FnMut(&mut Vec<f32>, Vec<f32>),
+    ) {
+        let start: Vec<f32> = (0..N).map(|i| i as f32 / 7.0 - 2.0).collect();
+        let gradient = |i: usize, step: usize| ((i * 5 + step * 3) % 11) as f64 / 4.0 - 1.0;
+        let mut values = start.clone();
+        for t in 0..5 {
+            let gradients = (0..N).map(|i| gradient(i, t) as f32).collect();
+            step(&mut values, gradients);
+        }
+        for i in 0..N {
+            let gradients: Vec<f64> = (0..5).map(|t| gradient(i, t)).collect();
+            let want = expected(spec, start[i] as f64, &gradients, LR);
+            assert!((values[i] as f64 - want).abs() < tolerance, "{spec:?} {i}");
+        }
+    }
+
+    #[test]
+    fn steps_follow_the_formulas() {
+        for spec in SPECS {
+            let mut optimizer = Optimizer::new(spec, N).unwrap().on(Threads::new(2));
+            check_formulas(spec, 1e-6, |values, gradient| {
+                optimizer.step(values, &gradient, LR).unwrap();
+            });
         }
     }
 

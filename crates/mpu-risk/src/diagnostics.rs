@@ -4,7 +4,7 @@ use mpu_data::{Priors, bad_setting};
 use mpu_loss::{CONSTANT_SUM, Loss, top_observed};
 
 use crate::bounds::Constants;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_len, check_priors};
 use crate::groups::Groups;
 
 /// By how much the paper's risk (Theorem 1) exceeds the true risk, estimated from labelled rows
@@ -26,20 +26,8 @@ pub fn unbiasedness_gap(
     groups: &Groups,
 ) -> Result<f64> {
     let k = groups.classes().get();
-    if priors.classes().get() != k {
-        return Err(Error::PriorsMismatch {
-            priors: priors.classes().get(),
-            classes: k,
-        });
-    }
-    if scores.len() != groups.n_rows() * k {
-        let needed = groups.n_rows() * k;
-        return Err(Error::Length {
-            what: "the scores",
-            found: scores.len(),
-            needed,
-        });
-    }
+    check_priors(priors, k)?;
+    check_len("the scores", scores.len(), groups.n_rows() * k)?;
     let excess = |(&r, &class): (&usize, &usize)| -> Result<f64> {
         let row = &scores[r * k..(r + 1) * k];
         Ok(loss.value(row[class]) - loss.value(row[top_observed(row)?]))

@@ -1,5 +1,7 @@
 //! What can be wrong with a sample, an estimator or a bound, with the value and what is allowed.
 
+use mpu_data::Priors;
+
 use crate::objective::Objective;
 
 /// A result of this crate.
@@ -116,4 +118,40 @@ pub enum Error {
         #[source]
         source: candle_core::Error,
     },
+}
+
+/// Checks the length of a list.
+pub(crate) fn check_len(what: &'static str, found: usize, needed: usize) -> Result<()> {
+    if found == needed {
+        return Ok(());
+    }
+    Err(Error::Length {
+        what,
+        found,
+        needed,
+    })
+}
+
+/// Checks that there is anything in a list.
+pub(crate) fn check_not_empty<T>(what: &'static str, list: &[T]) -> Result<()> {
+    check_len(what, list.len().min(1), 1)
+}
+
+/// Checks that there is a prior for each of so many classes.
+pub(crate) fn check_priors(priors: &Priors, classes: usize) -> Result<()> {
+    let priors = priors.classes().get();
+    if priors == classes {
+        return Ok(());
+    }
+    Err(Error::PriorsMismatch { priors, classes })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// The message of what must be refused.
+    #[track_caller]
+    pub(crate) fn check_message<T>(result: super::Result<T>, told: &str) {
+        let message = result.err().expect("it must be refused").to_string();
+        assert!(message.contains(told), "{message}");
+    }
 }

@@ -6,14 +6,14 @@ use mpu_loss::{CostMatrix, Logits, Loss, SampleLoss};
 
 use crate::correction::{Correction, Placement};
 use crate::cross_entropy as entropy;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_len, check_priors};
 use crate::estimators;
 use crate::group_tensors::GroupTensors;
 use crate::groups::{Groups, mean};
 use crate::likelihood::CaseControl;
 use crate::objective::Objective;
 use crate::squared;
-use crate::terms::{Combination, RiskTerms, Sensitivity, Weights};
+use crate::terms::{Combination, RiskTerms, Weights};
 
 /// An estimated risk on tensors: something to call `backward` on, and its parts.
 #[derive(Debug, Clone)]
@@ -102,10 +102,7 @@ impl Estimator {
                 objective: self.objective,
             });
         }
-        let (priors, classes) = (self.priors.classes().get(), costs.n_classes());
-        if priors != classes {
-            return Err(Error::PriorsMismatch { priors, classes });
-        }
+        check_priors(&self.priors, costs.n_classes())?;
         Ok(Self {
             costs: Some(costs),
             ..self
@@ -261,12 +258,8 @@ impl Estimator {
         self.check(groups)?;
         let k = groups.classes().get();
         if !scores.len().is_multiple_of(k) {
-            let needed = groups.n_rows() * k;
-            return Err(Error::Length {
-                what: "the scores",
-                found: scores.len(),
-                needed,
-            });
+            // Whatever is needed, it is not this.
+            check_len("the scores", scores.len(), groups.n_rows() * k)?;
         }
         groups.check_scores(scores.len() / k, k)?;
         if let Some(at) = scores.iter().position(|s| !s.is_finite()) {
@@ -310,8 +303,18 @@ impl Estimator {
                 .collect(),
             _ => negative(groups.pool_rows())?,
         };
-        let (terms, slopes) = self.combine(groups, &own, &as_negative, &unlabeled);
-        let weights = self.row_weights(groups, &slopes);
+        let labeled_as_negative = match &as_negative[..] {
+            [] => Vec::new(),
+            values => groups.labeled_means(values),
+        };
+        let (terms, slopes) = self.combination(groups).evaluate(
+            groups.labeled_means(&own),
+            labeled_as_negative,
+            mean(&unlabeled),
+        );
+        // `∂R/∂(loss of a row)`: the slope of the row's group, shared by its members.
+        let share = |slopes: &[f64], class: usize| slopes[class] / groups.n_labeled()[class] as f64;
+        let pool_share = slopes.pool / groups.n_unlabeled().max(1) as f64;
 
         let add_negative = |f: &[f64], weight: f64, into: &mut [f64]| -> Result<()> {
             match self.objective {
@@ -321,8 +324,8 @@ impl Estimator {
             Ok(())
         };
         let mut gradient = vec![0.0; scores.len()];
-        for (n, (&r, &class)) in labeled().enumerate() {
-            let (f, weight) = (row(r), weights.own[n]);
+        for (&r, &class) in labeled() {
+            let (f, weight) = (row(r), share(&slopes.labeled, class));
             let into = &mut gradient[r * k..(r + 1) * k];
             match self.objective {
                 Objective::Supervised | Objective::SoftTargets => {
@@ -332,12 +335,12 @@ impl Estimator {
                 Objective::Eulac(_) => squared::add_gradient(f, class, weight, into),
                 _ => labeled_loss.add_gradient(&self.loss, f, class, weight, into)?,
             }
-            if let Some(&weight) = weights.as_negative.get(n) {
-                add_negative(f, weight, into)?;
+            if self.uses_labeled_as_negative() {
+                add_negative(f, share(&slopes.labeled_as_negative, class), into)?;
             }
         }
-        for (n, (&r, &weight)) in groups.pool_rows().iter().zip(&weights.pool).enumerate() {
-            let f = row(r);
+        for (n, &r) in groups.pool_rows().iter().enumerate() {
+            let (f, weight) = (row(r), pool_share);
             let into = &mut gradient[r * k..(r + 1) * k];
             match self.objective {
                 Objective::MpuMl => sampled.add_unlabeled_gradient(f, weight, into),
@@ -352,10 +355,7 @@ impl Estimator {
     }
 
     fn check(&self, groups: &Groups) -> Result<()> {
-        let (priors, classes) = (self.priors.classes().get(), groups.classes().get());
-        if priors != classes {
-            return Err(Error::PriorsMismatch { priors, classes });
-        }
+        check_priors(&self.priors, groups.classes().get())?;
         if self.objective.uses_hidden_labels() != groups.is_oracle() {
             return Err(Error::Labels {
                 objective: self.objective,
@@ -417,41 +417,6 @@ impl Estimator {
         }
     }
 
-    fn combine(
-        &self,
-        groups: &Groups,
-        own: &[f64],
-        as_negative: &[f64],
-        unlabeled: &[f64],
-    ) -> (RiskTerms, Sensitivity) {
-        let labeled_as_negative = match as_negative {
-            [] => Vec::new(),
-            values => groups.labeled_means(values),
-        };
-        self.combination(groups).evaluate(
-            groups.labeled_means(own),
-            labeled_as_negative,
-            mean(unlabeled),
-        )
-    }
-
-    /// `∂R/∂(loss of a row)`: the slope of the row's group, shared by its members.
-    fn row_weights(&self, groups: &Groups, slopes: &Sensitivity) -> RowWeights {
-        let share = |slopes: &[f64]| -> Vec<f64> {
-            let member = |&class: &usize| slopes[class] / groups.n_labeled()[class] as f64;
-            groups.labeled_classes().iter().map(member).collect()
-        };
-        RowWeights {
-            own: share(&slopes.labeled),
-            as_negative: if self.uses_labeled_as_negative() {
-                share(&slopes.labeled_as_negative)
-            } else {
-                Vec::new()
-            },
-            pool: vec![slopes.pool / groups.n_unlabeled().max(1) as f64; groups.n_unlabeled()],
-        }
-    }
-
     /// The loss `L(f, y)` of one row of scores whose true class is known: what the risk is the
     /// expectation of (cross-entropy, where scores are log-probabilities), for judging on rows with
     /// true labels.
@@ -464,12 +429,6 @@ impl Estimator {
         }
         Ok(self.labeled_loss().value(&self.loss, scores, class)?)
     }
-}
-
-struct RowWeights {
-    own: Vec<f64>,
-    as_negative: Vec<f64>,
-    pool: Vec<f64>,
 }
 
 /// Names what was being computed.

@@ -2,7 +2,7 @@
 
 use mpu_data::{ClassCount, MpuLabel, bad_setting};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_len};
 
 /// The groups of a sample: the labelled rows of each observed class, and the pool.
 ///
@@ -75,14 +75,11 @@ impl Groups {
     /// one.
     pub fn with_targets(mut self, targets: Vec<f64>) -> Result<Self> {
         let k = self.classes.get();
-        let needed = self.pool_rows.len() * k;
-        if targets.len() != needed {
-            return Err(Error::Length {
-                what: "the list of targets",
-                found: targets.len(),
-                needed,
-            });
-        }
+        check_len(
+            "the list of targets",
+            targets.len(),
+            self.pool_rows.len() * k,
+        )?;
         for row in targets.chunks(k) {
             let sum: f64 = row.iter().sum();
             if (sum - 1.0).abs() > 1e-3 || !row.iter().all(|t| *t >= 0.0) {
@@ -218,6 +215,7 @@ mod tests {
     use mpu_data::MpuLabel::{Labeled, Unlabeled};
 
     use super::*;
+    use crate::error::tests::check_message;
 
     fn three() -> ClassCount {
         ClassCount::new(3).unwrap()
@@ -238,22 +236,15 @@ mod tests {
 
     #[test]
     fn bad_samples_are_refused() {
-        assert!(matches!(Groups::new(three(), &[]), Err(Error::EmptySample)));
-        assert!(matches!(
-            Groups::new(three(), &[Labeled(0)]),
-            Err(Error::NoUnlabeled { n_rows: 1 })
-        ));
+        check_message(Groups::new(three(), &[]), "the sample has no row");
+        let told = "the sample of 1 rows has no unlabelled row";
+        check_message(Groups::new(three(), &[Labeled(0)]), told);
         assert!(
             Groups::batch(three(), &[Labeled(0)]).is_ok(),
             "a batch may miss the pool"
         );
-        assert!(matches!(
-            Groups::new(three(), &[Labeled(2), Unlabeled]),
-            Err(Error::Data(mpu_data::Error::LabelOutOfRange {
-                found: 2,
-                n_classes: 3
-            }))
-        ));
+        let told = "label 2 is out of range: with 3 classes";
+        check_message(Groups::new(three(), &[Labeled(2), Unlabeled]), told);
         assert!(
             Groups::oracle(three(), &[2, 0]).is_ok(),
             "true labels may be negative"

@@ -76,6 +76,33 @@ impl State {
         }
     }
 
+    /// Checks that the state belongs to a run of this architecture with at least so many epochs.
+    pub(crate) fn check(&self, spec: &ModelSpec, epochs: usize) -> Result<()> {
+        if self.params.spec() != spec {
+            return Err(checkpoint(
+                "it is of another architecture than the configuration",
+            ));
+        }
+        let done = self.epochs_done();
+        if done > epochs {
+            return Err(checkpoint(format!(
+                "{done} epochs are trained already, {epochs} asked for"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks that the pool has so many targets.
+    pub(crate) fn check_targets(&self, needed: usize) -> Result<()> {
+        let found = self.targets.len();
+        if found != needed {
+            return Err(checkpoint(format!(
+                "it has {found} targets where the pool needs {needed}: it is of other rows, or of another method"
+            )));
+        }
+        Ok(())
+    }
+
     /// How many epochs have been trained.
     pub fn epochs_done(&self) -> usize {
         self.history.len()
@@ -237,22 +264,4 @@ fn numbers(bytes: &[u8]) -> Vec<f32> {
         .iter()
         .map(|&four| f32::from_le_bytes(four))
         .collect()
-}
-
-impl State {
-    /// Checks that the state belongs to a run of this architecture with at least so many epochs.
-    pub(crate) fn check(&self, spec: &ModelSpec, epochs: usize) -> Result<()> {
-        if self.params.spec() != spec {
-            return Err(checkpoint(
-                "it is of another architecture than the configuration",
-            ));
-        }
-        let done = self.epochs_done();
-        if done > epochs {
-            return Err(checkpoint(format!(
-                "{done} epochs are trained already, {epochs} asked for"
-            )));
-        }
-        Ok(())
-    }
 }

@@ -109,3 +109,13 @@ pub(crate) fn checkpoint(what: impl std::fmt::Display) -> Error {
         what: what.to_string(),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// The message of what must be refused.
+    #[track_caller]
+    pub(crate) fn check_message<T>(result: Result<T, impl std::fmt::Display>, told: &str) {
+        let message = result.err().expect("it must be refused").to_string();
+        assert!(message.contains(told), "{message}");
+    }
+}

@@ -70,14 +70,7 @@ impl Tally {
             unbiasedness_gap: per_step(self.gap),
             labeled_accuracy: share(self.labeled_right, self.labeled),
             oracle_train_accuracy: has_oracle.then(|| share(self.oracle_right, self.rows)),
-            validation_risk: None,
-            validation_accuracy: None,
-            test_loss: None,
-            test_accuracy: None,
-            test_precision: None,
-            test_recall: None,
-            test_f1: None,
-            test_predicted_negative: None,
+            ..EpochMetrics::default()
         }
     }
 }

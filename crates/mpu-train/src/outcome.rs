@@ -7,7 +7,7 @@ use crate::checkpoint::State;
 
 /// The figures of one epoch. Columns that use hidden labels have `oracle` in their name; test columns
 /// use the labels of the test rows, which no part of training sees.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpochMetrics {
     /// The epoch, counted from 1.
     pub epoch: usize,

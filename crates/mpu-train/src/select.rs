@@ -53,23 +53,10 @@ mod tests {
 
     fn metrics(accuracy: Option<f64>, risk: Option<f64>, test: Option<f64>) -> EpochMetrics {
         EpochMetrics {
-            epoch: 1,
-            lr: 0.1,
-            loss: 0.0,
-            raw_risk: 0.0,
-            corrected_risk: 0.0,
-            corrected_steps: 0.0,
-            unbiasedness_gap: 0.0,
-            labeled_accuracy: 0.0,
-            oracle_train_accuracy: None,
             validation_risk: risk,
             validation_accuracy: accuracy,
-            test_loss: None,
             test_accuracy: test,
-            test_precision: None,
-            test_recall: None,
-            test_f1: None,
-            test_predicted_negative: None,
+            ..EpochMetrics::default()
         }
     }
 

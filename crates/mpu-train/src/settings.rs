@@ -61,22 +61,8 @@ pub enum Keep {
 
 mpu_data::named!(Keep, "keep", { Last => "last", BestRisk => "best-risk" });
 
-impl Keep {
-    #[allow(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde asks for a reference"
-    )]
-    fn is_last(&self) -> bool {
-        *self == Self::Last
-    }
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-fn is_zero(n: &usize) -> bool {
-    *n == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What `min-steps` leaves of a batch at the least: with fewer rows, estimates of a batch are mostly noise.
@@ -94,7 +80,7 @@ mpu_data::defaults! {
         pub batch_size: usize = 512,
         /// Steps that an epoch has at least. Where the rows are too few for that, batches are smaller: the largest
         /// power of two that gives so many, but no fewer than 32 rows. 0 leaves batches as they are.
-        #[serde(skip_serializing_if = "is_zero")]
+        #[serde(skip_serializing_if = "is_default")]
         pub min_steps: usize = 0,
         /// Learning rate; finite and above 0.
         pub lr: f64 = 1e-3,
@@ -109,7 +95,7 @@ mpu_data::defaults! {
         /// Epochs between checkpoints; 0 for none but the last.
         pub checkpoint_every: usize = 10,
         /// Which epoch's model is the result.
-        #[serde(skip_serializing_if = "Keep::is_last")]
+        #[serde(skip_serializing_if = "is_default")]
         pub keep: Keep = Keep::Last,
         /// The constants of self-training, for `csmpu-st` only.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +142,7 @@ impl TrainSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::check_message;
 
     #[test]
     fn the_cosine_begins_at_the_rate_and_ends_near_zero() {
@@ -182,8 +169,7 @@ mod tests {
                 lr,
                 ..good.clone()
             };
-            let message = bad.check().unwrap_err().to_string();
-            assert!(message.contains(name), "{message}");
+            check_message(bad.check(), name);
         }
         let optimizer = OptimSpec::Sgd { momentum: 1.5 };
         assert!(TrainSettings { optimizer, ..good }.check().is_err());

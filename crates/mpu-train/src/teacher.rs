@@ -4,10 +4,10 @@ use mpu_data::split::draw::shuffle;
 use mpu_data::{MpuLabel, Seed, Stream};
 
 use crate::checkpoint::State;
-use crate::error::{Result, checkpoint};
+use crate::error::Result;
 use crate::event::{Control, Event, Observer};
 use crate::problem::{Problem, Sample};
-use crate::procedure::Method;
+use crate::procedure::{Method, probabilities};
 use crate::settings::{Keep, TrainSettings};
 use crate::trainer::{Run, RunError, tell};
 
@@ -60,13 +60,7 @@ impl<'a> Teacher<'a> {
         if state.targets.is_empty() && state.history.is_empty() {
             state.targets = vec![0.0; needed];
         }
-        if state.targets.len() != needed {
-            let found = state.targets.len();
-            return Err(checkpoint(format!(
-                "it has {found} targets where the pool needs {needed}: it is of other rows, or of another method"
-            ))
-            .into());
-        }
+        state.check_targets(needed)?;
         for deal in 0..DEALS {
             let folds = self.deal(deal)?;
             for fold in 0..self.n_folds {
@@ -147,8 +141,8 @@ impl<'a> Teacher<'a> {
         }
         let own = rows(&|row| folds[row] == fold && train.labels[row] == MpuLabel::Unlabeled);
         let scores = run.predict(outcome.params(), own.features.values())?;
-        let answers = scores.chunks_exact(self.problem.classes().get());
-        Ok(Some(answers.flat_map(softmax).collect()))
+        let answers = probabilities(&scores, self.problem.classes().get());
+        Ok(Some(answers.iter().map(|&share| share as f32).collect()))
     }
 
     /// The fold of each row: groups are dealt out in random order, one after the other, so that folds differ by a row
@@ -215,14 +209,4 @@ fn derived(seed: Seed, which: usize) -> Seed {
         seed.0
             .wrapping_add(which.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
     )
-}
-
-fn softmax(scores: &[f32]) -> Vec<f32> {
-    let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let parts: Vec<f64> = scores
-        .iter()
-        .map(|&score| f64::from(score - most).exp())
-        .collect();
-    let sum: f64 = parts.iter().sum();
-    parts.iter().map(|part| (part / sum) as f32).collect()
 }

@@ -316,7 +316,6 @@ fn check(job: &Download<'_>, found: String) -> Result<()> {
         from: shown(job.url),
         expected: job.sha256.to_owned(),
         found,
-        hint: None,
     })
 }
 

@@ -174,6 +174,7 @@ mod made_up;
 pub(crate) mod tests {
     use super::made_up::{parquet, parquet_with, png};
     use super::*;
+    use crate::error::tests::check_message;
     use crate::source::{DatasetId, LoadOptions, Locations, Quiet, load};
 
     pub(crate) const SMALL: Shape = Shape::image(1, 2, 3);
@@ -212,14 +213,8 @@ pub(crate) mod tests {
         write("train", &[9, 0]);
         write("test", &[1, 2]);
         let locations = Locations::offline_in(dir.path());
-        let load = || {
-            load(
-                DatasetId::Cifar10,
-                &locations,
-                &LoadOptions::default(),
-                &Quiet,
-            )
-        };
+        let options = LoadOptions::default();
+        let load = || load(DatasetId::Cifar10, &locations, &options, &Quiet);
         let data = load().unwrap();
         assert_eq!(data.train.labels(), [9, 0]);
         assert_eq!(data.test.labels(), [1, 2]);
@@ -228,22 +223,16 @@ pub(crate) mod tests {
         assert_eq!(data.train.provenance().mark(), Some("subset"));
 
         write("test", &[1, 10]);
-        let error = load().unwrap_err().to_string();
-        assert!(error.contains("a label of row 1 outside 0 to 9"), "{error}");
+        check_message(load(), "a label of row 1 outside 0 to 9");
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
         let file = sample();
-        let error = read("p", &file, SMALL, 1, Limit::DEFAULT)
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("a label of row 0"), "{error}");
+        let read_of = |shape, n_classes| read("p", &file, shape, n_classes, Limit::DEFAULT);
+        check_message(read_of(SMALL, 1), "a label of row 0");
         let wide = Shape::image(1, 3, 2);
-        let error = read("p", &file, wide, 2, Limit::DEFAULT)
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("3x2 Grayscale where 2x3"), "{error}");
+        check_message(read_of(wide, 2), "3x2 Grayscale where 2x3");
         let large = Shape::image(1, 28, 28);
         assert!(matches!(
             read("p", &file, large, 2, Limit::bytes(2000)),

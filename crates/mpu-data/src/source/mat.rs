@@ -62,11 +62,8 @@ const MI_COMPRESSED: u32 = 15;
 /// Reads the numeric variables of a MAT-file. The limit holds for all of them together.
 pub fn read(name: &str, bytes: &[u8], limit: Limit) -> Result<Vec<Variable>> {
     let Some(header) = bytes.get(..HEADER_LEN) else {
-        return Err(Error::bytes(
-            name,
-            0,
-            "too short for a MAT-file header of 128 bytes",
-        ));
+        let problem = "too short for a MAT-file header of 128 bytes";
+        return Err(Error::bytes(name, 0, problem));
     };
     if &header[124..] != b"\x00\x01IM" {
         return Err(Error::bytes(
@@ -89,18 +86,13 @@ pub fn read(name: &str, bytes: &[u8], limit: Limit) -> Result<Vec<Variable>> {
         let variable = match element.kind {
             MI_COMPRESSED => {
                 let mut unpacked = Vec::new();
-                read_within(
-                    name,
-                    ZlibDecoder::new(element.bytes),
-                    Limit::bytes(left),
-                    &mut unpacked,
-                )
-                .map_err(|failure| {
-                    failure.into_error(|error| {
-                        let problem = format!("broken zlib data: {error}");
-                        Error::bytes(name, element.offset, problem)
-                    })
-                })?;
+                let packed = ZlibDecoder::new(element.bytes);
+                let broken = |error: &std::io::Error| {
+                    let problem = format!("broken zlib data: {error}");
+                    Error::bytes(name, element.offset, problem)
+                };
+                read_within(name, packed, Limit::bytes(left), &mut unpacked)
+                    .map_err(|failure| failure.into_error(broken))?;
                 left -= unpacked.len() as u64;
                 let mut inner = Cursor {
                     name,

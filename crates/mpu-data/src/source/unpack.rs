@@ -114,24 +114,18 @@ pub(crate) fn read_within(
 /// group is padding.
 pub fn unlzw(name: &str, bytes: &[u8], limit: Limit) -> Result<Vec<u8>> {
     const CLEAR: usize = 256;
-    let (&[0x1f, 0x9d, flags], codes) = bytes
-        .split_first_chunk::<3>()
-        .ok_or_else(|| Error::bytes(name, 0, "too short for a .Z file"))?
-    else {
-        return Err(Error::bytes(
-            name,
-            0,
-            "not a .Z file: it must begin with 1f 9d",
-        ));
+    let wrong = |at, problem: String| Err(Error::bytes(name, at, problem));
+    let Some((&[first, second, flags], codes)) = bytes.split_first_chunk::<3>() else {
+        return wrong(0, "too short for a .Z file".to_owned());
     };
+    if [first, second] != [0x1f, 0x9d] {
+        return wrong(0, "not a .Z file: it must begin with 1f 9d".to_owned());
+    }
     let max_width = u32::from(flags & 0x1f);
     let clears = flags & 0x80 != 0;
     if !(9..=16).contains(&max_width) || flags & 0x60 != 0 {
-        return Err(Error::bytes(
-            name,
-            2,
-            format!("flags {flags:#04x}: codes of 9 to 16 bits are allowed"),
-        ));
+        let problem = format!("flags {flags:#04x}: codes of 9 to 16 bits are allowed");
+        return wrong(2, problem);
     }
 
     // Entry c >= 256 is the string of `prefix[c]` followed by `suffix[c]`.
@@ -171,22 +165,15 @@ pub fn unlzw(name: &str, bytes: &[u8], limit: Limit) -> Result<Vec<u8>> {
         }
         let Some((previous_code, previous_first)) = previous else {
             if code > 255 {
-                return Err(Error::bytes(
-                    name,
-                    offset,
-                    format!("code {code} with an empty table: 0 to 255 are allowed"),
-                ));
+                let problem = format!("code {code} with an empty table: 0 to 255 are allowed");
+                return wrong(offset, problem);
             }
             out.push(code as u8);
             previous = Some((code, code as u8));
             continue;
         };
         if code > free || (code == CLEAR && clears) {
-            return Err(Error::bytes(
-                name,
-                offset,
-                format!("code {code}: 0 to {free} are allowed here"),
-            ));
+            return wrong(offset, format!("code {code}: 0 to {free} are allowed here"));
         }
         reversed.clear();
         let mut walk = code;

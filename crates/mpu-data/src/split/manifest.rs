@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::class::MpuLabel;
-use crate::dataset::{TrainTest, count_classes};
-use crate::error::{Error, Result};
+use crate::dataset::{TrainTest, check_classes, count_classes};
+use crate::error::Result;
 use crate::priors::Priors;
 use crate::seed::Stream;
 use crate::source::catalog::Part;
@@ -118,14 +118,7 @@ impl Split {
         spec: &SplitSpec,
     ) -> Result<Self> {
         for labels in [train_labels, test_labels] {
-            if let Some(row) = labels.iter().position(|&label| label >= n_classes) {
-                let found = labels[row];
-                return Err(Error::ClassOutOfRange {
-                    row,
-                    found,
-                    n_classes,
-                });
-            }
+            check_classes(labels, n_classes)?;
         }
         let plan = Plan::new(spec, &count_classes(train_labels, n_classes))?;
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); spec.classes.get()];

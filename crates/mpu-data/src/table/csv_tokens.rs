@@ -19,34 +19,31 @@ impl Records for CsvRecords {
         if memchr::memchr(b'"', text).is_none() {
             return memchr::memrchr(b'\n', text).map(|newline| newline + 1);
         }
-        let mut last = None;
-        let mut at = 0;
-        while at < text.len() {
-            let (end, closed) = cell_end(text, at, self.delimiter);
-            if !closed {
-                break;
-            }
-            if text.get(end) == Some(&b'\n') {
-                last = Some(end + 1);
-            }
-            at = end + 1;
-        }
-        last
+        self.ends(text).last()
     }
 
     fn first_end(&self, text: &[u8]) -> Option<usize> {
+        self.ends(text).next()
+    }
+}
+
+impl CsvRecords {
+    /// Where records end, up to a cell whose quotes are not closed.
+    fn ends(&self, text: &[u8]) -> impl Iterator<Item = usize> {
         let mut at = 0;
-        while at < text.len() {
-            let (end, closed) = cell_end(text, at, self.delimiter);
-            if !closed {
-                return None;
+        std::iter::from_fn(move || {
+            while at < text.len() {
+                let (end, closed) = cell_end(text, at, self.delimiter);
+                if !closed {
+                    return None;
+                }
+                at = end + 1;
+                if text.get(end) == Some(&b'\n') {
+                    return Some(at);
+                }
             }
-            if text.get(end) == Some(&b'\n') {
-                return Some(end + 1);
-            }
-            at = end + 1;
-        }
-        None
+            None
+        })
     }
 }
 

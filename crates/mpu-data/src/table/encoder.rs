@@ -154,12 +154,7 @@ impl<'s> Encoder<'s> {
         gap: Gap,
         decimal: Decimal,
     ) -> Self {
-        let mut starts = Vec::with_capacity(schema.columns.len());
-        let mut start = 0;
-        for column in &schema.columns {
-            starts.push(start);
-            start += column.width();
-        }
+        let starts: Vec<usize> = schema.placed().map(|(at, _)| at).collect();
         let actions = roles
             .iter()
             .map(|role| match *role {

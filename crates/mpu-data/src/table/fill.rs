@@ -106,8 +106,7 @@ impl FeatureSchema {
     /// What a row without any value is filled with: for each feature what stands in for NaN.
     pub fn imputed(&self) -> Vec<f32> {
         let mut values = vec![0.0; self.width()];
-        let mut at = 0;
-        for column in &self.columns {
+        for (at, column) in self.placed() {
             match &column.kind {
                 ColumnKind::Numeric { impute, .. } => values[at] = impute.unwrap_or_default(),
                 ColumnKind::Categorical { impute, .. } => {
@@ -116,7 +115,6 @@ impl FeatureSchema {
                     }
                 }
             }
-            at += column.width();
         }
         values
     }

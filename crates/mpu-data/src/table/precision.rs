@@ -137,11 +137,9 @@ pub(super) fn look(
         return Ok(found); // pixels
     }
     let stats = column_stats(matrix, schema.width());
-    let mut at = 0;
     let mut wanted = Vec::new();
-    for (column, of) in schema.columns.iter().enumerate() {
+    for (column, (at, of)) in schema.placed().enumerate() {
         let stats = &stats[at];
-        at += of.width();
         let largest = stats.max.abs().max(stats.min.abs());
         let is_far = largest > FAR * (stats.max - stats.min);
         let is_numeric = matches!(of.kind, ColumnKind::Numeric { .. });

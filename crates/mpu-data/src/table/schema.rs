@@ -99,6 +99,14 @@ impl FeatureSchema {
         &self.columns
     }
 
+    /// The input columns, each with the place of its first feature.
+    pub(super) fn placed(&self) -> impl Iterator<Item = (usize, &InputColumn)> {
+        self.columns.iter().scan(0, |end, column| {
+            *end += column.width();
+            Some((*end - column.width(), column))
+        })
+    }
+
     /// The shape of an encoded row.
     pub fn shape(&self) -> Shape {
         self.shape

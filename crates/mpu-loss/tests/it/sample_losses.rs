@@ -2,11 +2,13 @@
 
 use candle_core::{DType, Device, Tensor, Var};
 use mpu_loss::{
-    CostMatrix, Error, Form, Logits, Loss, SampleLoss, Surrogate, cost_sensitive,
-    expected_cost_tensor, negative_loss, observed_loss, one_versus_rest, squared_error,
-    squared_error_tensor, top_observed,
+    CostMatrix, Form, Logits, Loss, SampleLoss, Surrogate, cost_sensitive, expected_cost_tensor,
+    negative_loss, observed_loss, one_versus_rest, squared_error, squared_error_tensor,
+    top_observed,
 };
 use proptest::prelude::*;
+
+use crate::refused;
 
 fn hinge() -> Loss {
     Loss::new(Surrogate::Hinge, 1.0, Form::Raw).unwrap()
@@ -151,46 +153,20 @@ fn tensor_costs_agree_with_plain_ones() {
 #[test]
 fn bad_rows_are_refused_with_the_value() {
     let loss = hinge();
-    assert!(matches!(
-        observed_loss(&loss, &[1.0, 2.0], 2),
-        Err(Error::Data(mpu_data::Error::ClassBeyond {
-            found: 2,
-            n_classes: 2
-        }))
-    ));
-    assert!(matches!(
-        negative_loss(&loss, &[1.0]),
-        Err(Error::ScoreCount { found: 1, .. })
-    ));
-    assert!(matches!(
-        one_versus_rest(&loss, &[1.0, f64::NAN], 0),
-        Err(Error::NonFiniteScore { column: 1, .. })
-    ));
-    assert!(matches!(
-        cost_sensitive(&loss, &[1.0, 2.0], 0, &some_costs(3)),
-        Err(Error::Data(mpu_data::Error::CostCount { found: 2, .. }))
-    ));
+    let beyond = "class 2 is out of range: with 2 classes";
+    refused(observed_loss(&loss, &[1.0, 2.0], 2), beyond);
+    refused(negative_loss(&loss, &[1.0]), "a row of 1 scores");
+    let not_finite = one_versus_rest(&loss, &[1.0, f64::NAN], 0);
+    refused(not_finite, "score NaN in row 0, column 1");
+    let other_costs = cost_sensitive(&loss, &[1.0, 2.0], 0, &some_costs(3));
+    refused(other_costs, "2 classes, but the cost matrix is made for 3");
     let costs = some_costs(2);
-    assert!(matches!(
-        costs.decide(&[0.5, -0.1]),
-        Err(mpu_data::Error::Setting { name, .. }) if name == "posterior of class 1"
-    ));
-    assert!(matches!(
-        costs.decide(&[0.5]),
-        Err(mpu_data::Error::CostCount { found: 1, .. })
-    ));
+    refused(costs.decide(&[0.5, -0.1]), "posterior of class 1 is -0.1");
+    refused(costs.decide(&[0.5]), "1 classes, but the cost matrix");
     let logits = Logits::new(&Tensor::new(&[[0f32, 1.0]], &Device::Cpu).unwrap()).unwrap();
-    assert!(matches!(
-        SampleLoss::Csmpu.tensor(&loss, &logits, &[2]),
-        Err(Error::Data(mpu_data::Error::ClassBeyond { found: 2, .. }))
-    ));
-    assert!(matches!(
-        SampleLoss::Csmpu.tensor(&loss, &logits, &[0, 1]),
-        Err(Error::ClassListLength {
-            found: 2,
-            n_rows: 1
-        })
-    ));
+    let tensor = |classes: &[usize]| SampleLoss::Csmpu.tensor(&loss, &logits, classes);
+    refused(tensor(&[2]), beyond);
+    refused(tensor(&[0, 1]), "2 classes for 1 rows: each row needs one");
 }
 
 /// Rows of scores with the class of each.

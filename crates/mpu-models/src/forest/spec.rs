@@ -53,42 +53,31 @@ pub enum Sample {
 
 mpu_data::named!(Sample, "sample of rows", { Bootstrap => "bootstrap", Balanced => "balanced", Every => "every" });
 
-/// What a forest is grown by.
-///
-/// ```
-/// use mpu_models::forest::{ForestSpec, Splits};
-///
-/// let spec = ForestSpec { splits: Splits::Best, ..ForestSpec::default() };
-/// assert_eq!((spec.trees, spec.min_leaf), (300, 3.0));
-/// assert!(ForestSpec { trees: 0, ..spec }.check().is_err());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct ForestSpec {
-    /// Trees; 300.
-    pub trees: usize,
-    /// The least weight of a leaf's rows, a row counting as often as it was drawn; 3.
-    pub min_leaf: f32,
-    /// How thresholds are chosen; at random.
-    pub splits: Splits,
-    /// Columns that a node tries; the square root.
-    pub columns: Columns,
-    /// Rows that a tree is grown from; a bootstrap.
-    pub sample: Sample,
-    /// The most rows drawn for a tree; 65 536.
-    pub rows_per_tree: usize,
-}
-
-impl Default for ForestSpec {
-    fn default() -> Self {
-        Self {
-            trees: 300,
-            min_leaf: 3.0,
-            splits: Splits::Random,
-            columns: Columns::Sqrt,
-            sample: Sample::Bootstrap,
-            rows_per_tree: 65_536,
-        }
+mpu_data::defaults! {
+    /// What a forest is grown by.
+    ///
+    /// ```
+    /// use mpu_models::forest::{ForestSpec, Splits};
+    ///
+    /// let spec = ForestSpec { splits: Splits::Best, ..ForestSpec::default() };
+    /// assert_eq!((spec.trees, spec.min_leaf), (300, 3.0));
+    /// assert!(ForestSpec { trees: 0, ..spec }.check().is_err());
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+    pub struct ForestSpec {
+        /// Trees; 300.
+        pub trees: usize = 300,
+        /// The least weight of a leaf's rows, a row counting as often as it was drawn; 3.
+        pub min_leaf: f32 = 3.0,
+        /// How thresholds are chosen; at random.
+        pub splits: Splits = Splits::Random,
+        /// Columns that a node tries; the square root.
+        pub columns: Columns = Columns::Sqrt,
+        /// Rows that a tree is grown from; a bootstrap.
+        pub sample: Sample = Sample::Bootstrap,
+        /// The most rows drawn for a tree; 65 536.
+        pub rows_per_tree: usize = 65_536,
     }
 }
 

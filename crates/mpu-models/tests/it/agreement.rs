@@ -2,7 +2,7 @@
 
 use candle_core::{Device, Tensor};
 use mpu_models::fused::Workspace;
-use mpu_models::{Error, Init, Mode, ModelSpec, Network, Params, Threads};
+use mpu_models::{Init, Mode, ModelSpec, Network, Params, Result, Threads};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -11,18 +11,15 @@ use crate::networks::{draws, mlp, resnet};
 /// Parameters with nothing at its default: scales, shifts and running statistics moved as well.
 fn params_of(spec: &ModelSpec, rng: &mut ChaCha8Rng) -> Params {
     let mut params = Params::init(spec, Init::Torch, rng).unwrap();
-    let moves = draws(rng, params.trainable().len());
-    params
-        .trainable_mut()
-        .iter_mut()
-        .zip(moves)
-        .for_each(|(p, u)| *p += 0.05 * u);
-    let moves = draws(rng, params.buffers().len());
-    params
-        .buffers_mut()
-        .iter_mut()
-        .zip(moves)
-        .for_each(|(p, u)| *p += 0.3 * u);
+    let mut shift = |values: &mut [f32], size: f32| {
+        let moves = draws(rng, values.len());
+        values
+            .iter_mut()
+            .zip(moves)
+            .for_each(|(p, u)| *p += size * u);
+    };
+    shift(params.trainable_mut(), 0.05);
+    shift(params.buffers_mut(), 0.3);
     params
 }
 
@@ -167,23 +164,13 @@ fn threads_do_not_change_a_bit() {
         .num_threads(3)
         .build()
         .unwrap();
-    for (spec, n) in [(ModelSpec::mlp5(784, 4), 512), (mlp(100, &[300], 3), 333)] {
+    let images = [3, 8, 13].map(|n| (resnet(3, 16, 16, 8, 3), n));
+    let rows = [(ModelSpec::mlp5(784, 4), 512), (mlp(100, &[300], 3), 333)];
+    for (spec, n) in rows.into_iter().chain(images) {
         let one = step(&spec, n, 1);
         for threads in [2, 3] {
-            assert!(
-                one == pool.install(|| step(&spec, n, threads)),
-                "{spec:?} {threads}"
-            );
-        }
-    }
-    let spec = resnet(3, 16, 16, 8, 3);
-    for n in [3, 8, 13] {
-        let one = step(&spec, n, 1);
-        for threads in [2, 3] {
-            assert!(
-                one == pool.install(|| step(&spec, n, threads)),
-                "{n} images {threads}"
-            );
+            let several = pool.install(|| step(&spec, n, threads));
+            assert!(one == several, "{spec:?} {n} {threads}");
         }
     }
 }
@@ -310,59 +297,42 @@ fn gradients_are_slopes() {
     }
 }
 
+#[track_caller]
+fn refused<T>(result: Result<T>, told: &str) {
+    let Err(error) = result else {
+        panic!("it must be refused");
+    };
+    assert!(error.to_string().contains(told), "{error}");
+}
+
 #[test]
 fn misuse_is_refused() {
     let spec = mlp(3, &[4], 2);
     let mut params = Params::zeros(&spec).unwrap();
     let mut other = Params::zeros(&mlp(3, &[5], 2)).unwrap();
     let mut workspace = Workspace::new(&spec, 4, Threads::ONE).unwrap();
-    assert!(matches!(
-        workspace.forward(&mut params, Mode::Train),
-        Err(Error::BatchSize { .. })
-    ));
-    assert!(matches!(
-        workspace.batch_mut(5),
-        Err(Error::BatchSize { found: 5, max: 4 })
-    ));
-    assert!(matches!(
-        workspace.batch_mut(0),
-        Err(Error::BatchSize { .. })
-    ));
+    let size = "rows: this workspace takes 1 to 4";
+    refused(workspace.forward(&mut params, Mode::Train), size);
+    refused(workspace.batch_mut(5), "a batch of 5 rows");
+    refused(workspace.batch_mut(0), size);
     assert_eq!(workspace.batch_mut(2).unwrap().len(), 6);
     assert!(workspace.gather(2, |_| &[0.0; 4]).is_err());
     assert!(workspace.gather(5, |_| &[0.0; 3]).is_err());
-    assert!(matches!(
-        workspace.forward(&mut other, Mode::Train),
-        Err(Error::OtherModel { .. })
-    ));
-    assert!(matches!(
-        workspace.backward(&params, &[0.0; 4]),
-        Err(Error::NoForward)
-    ));
+    let other = workspace.forward(&mut other, Mode::Train);
+    refused(other, "another architecture");
+    let no_forward = "no training-mode forward pass";
+    refused(workspace.backward(&params, &[0.0; 4]), no_forward);
     workspace.forward(&mut params, Mode::Eval).unwrap();
-    assert!(matches!(
-        workspace.backward(&params, &[0.0; 4]),
-        Err(Error::NoForward)
-    ));
+    refused(workspace.backward(&params, &[0.0; 4]), no_forward);
     workspace.forward(&mut params, Mode::Train).unwrap();
-    assert!(matches!(
-        workspace.backward(&params, &[0.0; 3]),
-        Err(Error::Length { .. })
-    ));
+    refused(workspace.backward(&params, &[0.0; 3]), "3 values: 4 are");
     workspace.backward(&params, &[0.0; 4]).unwrap();
-    assert!(
-        workspace
-            .predict(&params, &[0.0; 4], &mut [0.0; 2])
-            .is_err()
-    );
-    assert!(
-        workspace
-            .predict(&params, &[0.0; 6], &mut [0.0; 3])
-            .is_err()
-    );
-    workspace
-        .predict(&params, &[0.0; 18], &mut [0.0; 12])
-        .unwrap();
+    let mut predict = |inputs, outputs| {
+        let (rows, mut scores) = (vec![0.0; inputs], vec![0.0; outputs]);
+        workspace.predict(&params, &rows, &mut scores)
+    };
+    assert!(predict(4, 2).is_err() && predict(6, 3).is_err());
+    predict(18, 12).unwrap();
     assert!(Workspace::new(&spec, 0, Threads::ONE).is_err());
 }
 

@@ -3,8 +3,8 @@
 use mpu_data::Priors;
 use mpu_loss::Loss;
 
-use super::{Constants, SampleSizes, check_delta, check_len, check_non_negative, loss_bound};
-use crate::error::Result;
+use super::{Constants, SampleSizes, check_delta, check_non_negative, loss_bound};
+use crate::error::{Result, check_len};
 
 /// Rademacher complexities of the coordinate classes `G_j` of the scoring functions.
 #[derive(Debug, Clone, PartialEq)]

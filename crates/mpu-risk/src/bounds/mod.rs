@@ -36,7 +36,7 @@ pub use rademacher::{Layer, Network};
 use mpu_data::{Priors, bad_setting};
 use mpu_loss::Loss;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_len, check_not_empty};
 use crate::groups::Groups;
 
 /// Which constants a statement is evaluated with.
@@ -66,13 +66,7 @@ impl SampleSizes {
                 return Err(bad_setting("a sample size", n, "at least 1"));
             }
         }
-        if labeled.is_empty() {
-            return Err(Error::Length {
-                what: "the labelled sample sizes",
-                found: 0,
-                needed: 1,
-            });
-        }
+        check_not_empty("the labelled sample sizes", &labeled)?;
         Ok(Self { labeled, unlabeled })
     }
 
@@ -113,17 +107,6 @@ fn check_delta(delta: f64) -> Result<()> {
         return Ok(());
     }
     Err(bad_setting("delta", delta, "above 0 and below 1"))
-}
-
-fn check_len(what: &'static str, found: usize, needed: usize) -> Result<()> {
-    if found == needed {
-        return Ok(());
-    }
-    Err(Error::Length {
-        what,
-        found,
-        needed,
-    })
 }
 
 fn check_non_negative(what: &'static str, values: &[f64]) -> Result<()> {

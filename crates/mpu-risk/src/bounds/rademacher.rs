@@ -1,7 +1,7 @@
 //! Rademacher complexities of norm-bounded networks, from the weights of a trained one.
 
 use super::check_non_negative;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_not_empty};
 use mpu_data::bad_setting;
 
 /// The norms of one layer's weight matrix that capacity bounds are made of.
@@ -55,13 +55,7 @@ pub struct Network {
 impl Network {
     /// Takes the layers from first to last and `B`, the largest Euclidean norm of an input.
     pub fn new(layers: Vec<Layer>, input_norm: f64) -> Result<Self> {
-        if layers.is_empty() {
-            return Err(Error::Length {
-                what: "the layers",
-                found: 0,
-                needed: 1,
-            });
-        }
+        check_not_empty("the layers", &layers)?;
         check_non_negative("the input norm", &[input_norm])?;
         Ok(Self { layers, input_norm })
     }

@@ -1,10 +1,10 @@
-//! Bad input gets a typed error with the value and what is allowed, never a panic.
+//! Bad input gets an error with the value and what is allowed, never a panic.
 
 use candle_core::{Device, Tensor};
 use mpu_data::MpuLabel::{Labeled, Unlabeled};
 use mpu_data::{ClassCount, Priors};
 use mpu_loss::{CostMatrix, Loss};
-use mpu_risk::{Correction, Error, Estimator, Groups, Objective, unbiasedness_gap};
+use mpu_risk::{Correction, Estimator, Groups, Objective, Result, unbiasedness_gap};
 
 fn groups() -> Groups {
     Groups::new(ClassCount::new(3).unwrap(), &[Labeled(0), Unlabeled]).unwrap()
@@ -20,6 +20,15 @@ fn estimator(objective: Objective) -> Estimator {
 
 const OBJECTIVE: Objective = Objective::Csmpu(Correction::Abs);
 
+/// The message of what must be refused.
+#[track_caller]
+fn check<T>(result: Result<T>, told: &str) {
+    let Err(error) = result else {
+        panic!("it must be refused");
+    };
+    assert!(error.to_string().contains(told), "{error}");
+}
+
 #[test]
 fn scores_must_fit_the_sample() {
     let risk = |rows: usize, columns: usize| {
@@ -27,124 +36,58 @@ fn scores_must_fit_the_sample() {
         estimator(OBJECTIVE).risk(&scores, &groups())
     };
     assert!(risk(2, 3).is_ok());
-    let error = risk(5, 3).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::ScoresMismatch {
-                n_rows: 5,
-                rows: 2,
-                ..
-            }
-        ),
-        "{error}"
-    );
-    assert!(matches!(
-        risk(2, 4),
-        Err(Error::ScoresMismatch {
-            n_columns: 4,
-            classes: 3,
-            ..
-        })
-    ));
+    let told = |found: &str| format!("scores are {found}, but the sample has 2 rows and 3 classes");
+    check(risk(5, 3), &told("5 x 3"));
+    check(risk(2, 4), &told("2 x 4"));
     let plain = |n: usize| estimator(OBJECTIVE).plain(&vec![0.0; n], &groups());
     assert!(plain(6).is_ok());
-    assert!(matches!(
-        plain(7),
-        Err(Error::Length {
-            found: 7,
-            needed: 6,
-            ..
-        })
-    ));
-    assert!(matches!(
-        plain(9),
-        Err(Error::ScoresMismatch { n_rows: 3, .. })
-    ));
+    check(plain(7), "the scores has 7 entries: 6 are needed");
+    check(plain(9), &told("3 x 3"));
 }
 
 #[test]
 fn scores_must_be_finite() {
     for bad in [f64::NAN, f64::INFINITY] {
         let scores = [0.0, 1.0, 2.0, 3.0, bad, 5.0];
-        let error = estimator(OBJECTIVE).plain(&scores, &groups()).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::Loss(mpu_loss::Error::NonFiniteScore {
-                    row: 1,
-                    column: 1,
-                    ..
-                })
-            ),
-            "{error}"
-        );
+        let told = format!("score {bad} in row 1, column 1: scores must be finite");
+        check(estimator(OBJECTIVE).plain(&scores, &groups()), &told);
         let tensor = Tensor::from_slice(&scores, (2, 3), &Device::Cpu).unwrap();
-        let error = estimator(OBJECTIVE).risk(&tensor, &groups()).unwrap_err();
-        assert!(error.to_string().contains("row 1, column 1"), "{error}");
+        check(estimator(OBJECTIVE).risk(&tensor, &groups()), &told);
     }
 }
 
 #[test]
 fn priors_must_fit_the_sample() {
-    let two = Estimator::new(
-        OBJECTIVE,
-        Loss::default(),
-        Priors::new(vec![0.5, 0.5]).unwrap(),
-    );
-    let error = two.plain(&[0.0; 6], &groups()).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::PriorsMismatch {
-                priors: 2,
-                classes: 3
-            }
-        ),
-        "{error}"
-    );
-    let priors = Priors::new(vec![0.5, 0.5]).unwrap();
-    assert!(unbiasedness_gap(&Loss::default(), &priors, &[0.0; 6], &groups()).is_err());
-    let priors = Priors::new(vec![0.3, 0.2, 0.5]).unwrap();
-    assert!(unbiasedness_gap(&Loss::default(), &priors, &[0.0; 5], &groups()).is_err());
+    let told = "2 priors for 3 classes";
+    let two = Priors::new(vec![0.5, 0.5]).unwrap();
+    let of_two = estimator(OBJECTIVE).with_priors(two.clone());
+    check(of_two.plain(&[0.0; 6], &groups()), told);
+    let gap = |priors, n| unbiasedness_gap(&Loss::default(), priors, &vec![0.0; n], &groups());
+    check(gap(&two, 6), told);
+    let three = Priors::new(vec![0.3, 0.2, 0.5]).unwrap();
+    check(gap(&three, 5), "the scores has 5 entries: 6 are needed");
 }
 
 #[test]
 fn hidden_labels_are_kept_from_objectives_that_must_not_see_them() {
     let oracle = Groups::oracle(ClassCount::new(3).unwrap(), &[0, 2]).unwrap();
-    let error = estimator(OBJECTIVE).plain(&[0.0; 6], &oracle).unwrap_err();
-    assert!(
-        error.to_string().contains("must not see true labels"),
-        "{error}"
-    );
-    let error = estimator(Objective::Supervised)
-        .plain(&[0.0; 6], &groups())
-        .unwrap_err();
-    assert!(error.to_string().contains("Groups::oracle"), "{error}");
+    let plain = |objective, groups| estimator(objective).plain(&[0.0; 6], groups);
+    check(plain(OBJECTIVE, &oracle), "must not see true labels");
+    check(plain(Objective::Supervised, &groups()), "Groups::oracle");
 }
 
 #[test]
 fn self_training_needs_targets_that_fit() {
-    let error = estimator(Objective::SoftTargets)
-        .plain(&[0.0; 6], &groups())
-        .unwrap_err();
-    assert!(error.to_string().contains("with_targets"), "{error}");
+    let self_trained = || estimator(Objective::SoftTargets);
+    check(self_trained().plain(&[0.0; 6], &groups()), "with_targets");
     for wrong in [vec![1.0], vec![0.5; 3], vec![2.0, -1.0, 0.0]] {
         assert!(groups().with_targets(wrong).is_err());
     }
     let targeted = groups().with_targets(vec![0.2, 0.3, 0.5]).unwrap();
-    assert!(
-        estimator(Objective::SoftTargets)
-            .plain(&[0.0; 6], &targeted)
-            .is_ok()
-    );
+    assert!(self_trained().plain(&[0.0; 6], &targeted).is_ok());
     for wrong in [-0.1, 1.1, f64::NAN] {
-        let error = estimator(Objective::SoftTargets).with_labeled_share(wrong);
-        let error = error.unwrap_err().to_string();
-        assert!(
-            error.contains(&format!("labelled rows is {wrong}")),
-            "{error}"
-        );
+        let told = format!("labelled rows is {wrong}");
+        check(self_trained().with_labeled_share(wrong), &told);
     }
 }
 
@@ -160,17 +103,6 @@ fn costs_go_with_the_exact_risk_only() {
         );
     }
     let wrong = CostMatrix::uniform(4).unwrap();
-    let error = estimator(Objective::CsmpuExact(Correction::Nn))
-        .with_costs(wrong)
-        .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::PriorsMismatch {
-                priors: 3,
-                classes: 4
-            }
-        ),
-        "{error}"
-    );
+    let exact = estimator(Objective::CsmpuExact(Correction::Nn));
+    check(exact.with_costs(wrong), "3 priors for 4 classes");
 }

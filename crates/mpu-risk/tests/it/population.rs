@@ -81,6 +81,18 @@ impl World {
         total / members.len() as f64
     }
 
+    /// Checks that the gradient with respect to every atom's scores, summed over the rows at it, is zero.
+    fn check_stationary(&self, scores: &[f64], gradient: &[f64]) -> Result<(), TestCaseError> {
+        for (atom, at) in self.atoms.iter().enumerate() {
+            for class in 0..self.k {
+                let rows = scores.chunks(self.k).zip(gradient.chunks(self.k));
+                let slope: f64 = rows.filter(|(f, _)| f == at).map(|(_, g)| g[class]).sum();
+                prop_assert!(slope.abs() < 1e-10, "{} {} {}", atom, class, slope);
+            }
+        }
+        Ok(())
+    }
+
     fn estimate(&self, objective: Objective, loss: Loss) -> f64 {
         let (scores, groups) = self.sample();
         let estimator = Estimator::new(objective, loss, self.priors());
@@ -156,14 +168,7 @@ proptest! {
         let (scores, groups) = world.sample();
         let estimator = Estimator::new(Objective::MpuMl, Loss::default(), world.priors());
         let best = estimator.plain(&scores, &groups).unwrap();
-        // The gradient with respect to an atom's scores: summed over the rows at it.
-        for (atom, at) in world.atoms.iter().enumerate() {
-            for class in 0..world.k {
-                let rows = scores.chunks(world.k).zip(best.gradient.chunks(world.k));
-                let slope: f64 = rows.filter(|(f, _)| f == at).map(|(_, g)| g[class]).sum();
-                prop_assert!(slope.abs() < 1e-10, "{} {} {}", atom, class, slope);
-            }
-        }
+        world.check_stationary(&scores, &best.gradient)?;
         for (atom, scores) in world.atoms.iter_mut().enumerate() {
             for (class, score) in scores.iter_mut().enumerate() {
                 *score += step[(atom * 6 + class) % 24];
@@ -185,13 +190,7 @@ proptest! {
         let estimator = Estimator::new(Objective::SoftTargets, Loss::default(), world.priors());
         let estimator = estimator.with_labeled_share(share).unwrap();
         let best = estimator.plain(&scores, &groups).unwrap();
-        for at in &world.atoms {
-            for class in 0..world.k {
-                let rows = scores.chunks(world.k).zip(best.gradient.chunks(world.k));
-                let slope: f64 = rows.filter(|(f, _)| f == at).map(|(_, g)| g[class]).sum();
-                prop_assert!(slope.abs() < 1e-10, "{}", slope);
-            }
-        }
+        world.check_stationary(&scores, &best.gradient)?;
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::settings::{Keep, TrainSettings};
 use crate::trainer::Run;
 
 pub use pulse::Pulse;
+pub(crate) use self_training::probabilities;
 pub use self_training::{Collapse, SelfTraining};
 
 /// A way of training: an objective as it is, or a procedure that goes through several.
@@ -124,25 +125,21 @@ impl Method {
             Self::Pulse => drop(settings.pulse.get_or_insert_default()),
             Self::Single(_) => {}
         }
-        let of_others = [
-            (
-                "train.self-training",
-                settings.self_training.is_some(),
-                Self::CsmpuSt,
-            ),
+        let of_self_training = settings.self_training.is_some();
+        for (name, given, needed) in [
+            ("train.self-training", of_self_training, Self::CsmpuSt),
             ("train.pulse", settings.pulse.is_some(), Self::Pulse),
-        ];
-        match of_others
-            .into_iter()
-            .find(|(_, given, needed)| *given && *needed != self)
-        {
-            Some((name, _, needed)) => Err(Error::SettingOfOther {
-                name,
-                needed,
-                found: self,
-            }),
-            None => Ok(()),
+        ] {
+            if given && needed != self {
+                let found = self;
+                return Err(Error::SettingOfOther {
+                    name,
+                    needed,
+                    found,
+                });
+            }
         }
+        Ok(())
     }
 }
 
@@ -172,17 +169,23 @@ pub(crate) trait Procedure {
     }
 
     /// What follows an epoch, the last of the state's history.
-    fn after_epoch(
-        &mut self,
-        engine: &mut dyn Engine,
-        state: &mut State,
-    ) -> Result<Option<Event<'static>>>;
+    fn after_epoch(&mut self, _: &mut dyn Engine, _: &mut State) -> Result<Option<Event<'static>>> {
+        Ok(None)
+    }
 }
 
 /// The procedure of a run's method, its settings checked.
 pub(crate) fn of<'a>(run: &'a Run, problem: &'a Problem) -> Result<Box<dyn Procedure + 'a>> {
+    let has_best = matches!(run.method, Method::Single(_)) && problem.validation().is_some();
+    if run.settings.keep == Keep::BestRisk && !has_best {
+        return Err(bad_setting(
+            "train.keep",
+            Keep::BestRisk,
+            "last where there are no validation rows, and for csmpu-st and pulse",
+        ));
+    }
     Ok(match run.method {
-        Method::Single(_) => Box::new(single::Single::new(run, problem)?),
+        Method::Single(_) => Box::new(single::Single::new(run)?),
         Method::CsmpuSt => {
             let constants = run.settings.self_training.unwrap_or_default();
             if problem.targets().is_some() || constants.is_cross_fitted() {
@@ -207,15 +210,6 @@ fn pool_places(problem: &Problem) -> Vec<Option<usize>> {
     problem.train().labels.iter().map(place).collect()
 }
 
-/// Why the best epoch cannot be kept.
-fn no_best_epoch() -> Error {
-    bad_setting(
-        "train.keep",
-        Keep::BestRisk,
-        "last where there are no validation rows, and for csmpu-st and pulse",
-    )
-}
-
 impl From<Objective> for Method {
     fn from(objective: Objective) -> Self {
         Self::ending_in(objective)
@@ -229,6 +223,7 @@ mod tests {
     use mpu_risk::Correction;
 
     use super::*;
+    use crate::error::tests::check_message;
 
     #[test]
     fn methods_are_the_objectives_each_in_its_place_with_its_name() {
@@ -245,11 +240,8 @@ mod tests {
             let json = serde_json::to_string(&method).unwrap();
             assert_eq!(serde_json::from_str::<Method>(&json).unwrap(), method);
         }
-        let error = "csmpu".parse::<Method>().unwrap_err().to_string();
-        assert!(
-            error.contains("unknown method `csmpu`: allowed are csmpu-abs"),
-            "{error}"
-        );
+        let told = "unknown method `csmpu`: allowed are csmpu-abs";
+        check_message("csmpu".parse::<Method>(), told);
     }
 
     #[test]
@@ -275,17 +267,14 @@ mod tests {
         Method::CsmpuSt.complete(&mut settings).unwrap();
         assert_eq!(settings.self_training, Some(SelfTraining::default()));
         let abs = Method::Single(Objective::Csmpu(Correction::Abs));
-        let error = abs.complete(&mut settings).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "train.self-training goes with method csmpu-st, but the method is csmpu-abs"
-        );
+        let told = "train.self-training goes with method csmpu-st, but the method is csmpu-abs";
+        assert_eq!(abs.complete(&mut settings).unwrap_err().to_string(), told);
         abs.complete(&mut TrainSettings::default()).unwrap();
         let mut settings = TrainSettings::default();
         Method::Pulse.complete(&mut settings).unwrap();
         assert_eq!(settings.pulse, Some(Pulse::default()));
-        let error = Method::CsmpuSt.complete(&mut settings).unwrap_err();
         let told = "train.pulse goes with method pulse, but the method is csmpu-st";
+        let error = Method::CsmpuSt.complete(&mut settings).unwrap_err();
         assert_eq!(error.to_string(), told);
     }
 }

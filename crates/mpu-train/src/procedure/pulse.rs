@@ -6,38 +6,33 @@ use mpu_prior::{Margins, PriorEstimator as _};
 use mpu_risk::{Estimator, Objective};
 use serde::{Deserialize, Serialize};
 
-use super::{Procedure, no_best_epoch, pool_places};
+use super::{Procedure, pool_places};
 use crate::checkpoint::State;
 use crate::engine::{Engine, Rows};
 use crate::error::Result;
 use crate::event::Event;
 use crate::problem::Problem;
-use crate::settings::Keep;
 use crate::trainer::Run;
 
-/// The constants of `pulse`, after Garg, Balakrishnan and Lipton, "Domain Adaptation under Open Set Label Shift"
-/// (NeurIPS 2022): the observed classes are a source with labels, the pool is a target where their shares differ and where
-/// one class is new.
-///
-/// 1. For [`warm_up_epochs`](Self::warm_up_epochs) the network learns to tell the labelled rows of each observed class from the pool.
-/// 2. Then, after every epoch, best-bin estimation finds the share of each observed class in the pool, from held-out rows. As many
-///    rows of the pool as these shares say, those least like negatives, are set aside (CVIR), and the next epoch
-///    learns observed classes from labelled rows and the negative one from the rest of the pool.
-///
-/// The authors train `k-1` discriminators, a discriminator of new rows and a classifier of the source. Here they are one network:
-/// its probability of the negative class is the last discriminator, and its probabilities of observed classes given that it is none are
-/// the classifier, whose rows are weighted by the estimated shares (`known_log_odds`). It does not read the priors that a
-/// run is given.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Pulse {
-    /// Epochs with the whole pool against labelled rows: enough to rank rows, too few to memorise the pool.
-    pub warm_up_epochs: usize,
-}
-
-impl Default for Pulse {
-    fn default() -> Self {
-        Self { warm_up_epochs: 5 }
+mpu_data::defaults! {
+    /// The constants of `pulse`, after Garg, Balakrishnan and Lipton, "Domain Adaptation under Open Set Label Shift"
+    /// (NeurIPS 2022): the observed classes are a source with labels, the pool is a target where their shares differ and where
+    /// one class is new.
+    ///
+    /// 1. For [`warm_up_epochs`](Self::warm_up_epochs) the network learns to tell the labelled rows of each observed class from the pool.
+    /// 2. Then, after every epoch, best-bin estimation finds the share of each observed class in the pool, from held-out rows. As many
+    ///    rows of the pool as these shares say, those least like negatives, are set aside (CVIR), and the next epoch
+    ///    learns observed classes from labelled rows and the negative one from the rest of the pool.
+    ///
+    /// The authors train `k-1` discriminators, a discriminator of new rows and a classifier of the source. Here they are one network:
+    /// its probability of the negative class is the last discriminator, and its probabilities of observed classes given that it is none are
+    /// the classifier, whose rows are weighted by the estimated shares (`known_log_odds`). It does not read the priors that a
+    /// run is given.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct Pulse {
+        /// Epochs with the whole pool against labelled rows: enough to rank rows, too few to memorise the pool.
+        pub warm_up_epochs: usize = 5,
     }
 }
 
@@ -76,9 +71,6 @@ impl<'a> Stages<'a> {
     pub(super) fn new(run: &'a Run, problem: &'a Problem) -> Result<Self> {
         let constants = run.settings.pulse.unwrap_or_default();
         constants.check(run.settings.epochs)?;
-        if run.settings.keep == Keep::BestRisk {
-            return Err(no_best_epoch());
-        }
         let places = pool_places(problem);
         let stages = Self {
             run,
@@ -268,6 +260,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::tests::check_message;
 
     /// Best-bin estimation written a second time: every held-out margin as a threshold, shares by counting.
     fn best_bin(class: &[f64], pool: &[f64]) -> f64 {
@@ -394,8 +387,7 @@ mod tests {
     fn constants_out_of_range_are_refused_by_name() {
         assert!(Pulse::default().check(40).is_ok());
         for warm_up_epochs in [0, 40] {
-            let error = Pulse { warm_up_epochs }.check(40).unwrap_err().to_string();
-            assert!(error.contains("pulse.warm-up-epochs"), "{error}");
+            check_message(Pulse { warm_up_epochs }.check(40), "pulse.warm-up-epochs");
         }
     }
 }

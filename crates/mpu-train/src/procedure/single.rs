@@ -2,12 +2,11 @@
 
 use mpu_risk::Estimator;
 
-use super::{Procedure, no_best_epoch};
+use super::Procedure;
 use crate::checkpoint::State;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::event::Event;
-use crate::problem::Problem;
 use crate::settings::Keep;
 use crate::trainer::Run;
 
@@ -17,13 +16,11 @@ pub(super) struct Single {
 }
 
 impl Single {
-    pub(super) fn new(run: &Run, problem: &Problem) -> Result<Self> {
-        let keep = run.settings.keep;
-        if keep == Keep::BestRisk && problem.validation().is_none() {
-            return Err(no_best_epoch());
-        }
-        let estimator = run.estimator()?;
-        Ok(Self { estimator, keep })
+    pub(super) fn new(run: &Run) -> Result<Self> {
+        Ok(Self {
+            estimator: run.estimator()?,
+            keep: run.settings.keep,
+        })
     }
 }
 

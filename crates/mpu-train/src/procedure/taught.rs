@@ -2,13 +2,10 @@
 
 use mpu_risk::{Estimator, Objective};
 
-use super::{Procedure, no_best_epoch, pool_places};
+use super::{Procedure, pool_places};
 use crate::checkpoint::State;
-use crate::engine::Engine;
 use crate::error::Result;
-use crate::event::Event;
 use crate::problem::Problem;
-use crate::settings::Keep;
 use crate::trainer::Run;
 
 /// Cross-entropy on labelled rows and on targets: those of a [`Problem`], or those that a
@@ -26,9 +23,6 @@ pub(super) struct Taught<'a> {
 
 impl<'a> Taught<'a> {
     pub(super) fn new(run: &Run, problem: &'a Problem) -> Result<Self> {
-        if run.settings.keep == Keep::BestRisk {
-            return Err(no_best_epoch());
-        }
         let places = pool_places(problem);
         let n_pool = places.iter().flatten().count();
         let labeled = (places.len() - n_pool) as f64;
@@ -66,9 +60,5 @@ impl Procedure for Taught<'_> {
             sums.iter().map(|&sum| f64::from(sum) / all).collect()
         };
         Some(places.flat_map(target).collect())
-    }
-
-    fn after_epoch(&mut self, _: &mut dyn Engine, _: &mut State) -> Result<Option<Event<'static>>> {
-        Ok(None)
     }
 }

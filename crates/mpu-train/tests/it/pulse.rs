@@ -5,7 +5,7 @@ use mpu_data::Priors;
 use mpu_models::Threads;
 use mpu_train::{Keep, Outcome, Problem, Run, Sample, State, Unobserved};
 
-use crate::support::{self, Watch, accuracy, judged, row, settings, shares};
+use crate::support::{self, Watch, accuracy, judged, refused, row, settings, shares};
 
 /// Ten rows of each observed class to fifty of a pool with the shares 0.4, 0.1 and 0.5.
 fn sample(times: usize, first: usize) -> Sample {
@@ -92,16 +92,11 @@ fn setting_rows_aside_is_what_finds_the_observed_classes_in_the_pool() {
 
 #[test]
 fn what_it_needs_is_named() {
-    let told = |run: &Run, problem: &Problem| {
-        let error = run.train(problem, None, &mut Unobserved).unwrap_err();
-        error.to_string()
-    };
-    let error = told(&run(14), &bare());
-    assert!(error.contains("held-out rows is 0 for class 0"), "{error}");
-    assert!(error.contains("hint: hold out more"), "{error}");
-    let error = told(&run(5), &problem());
-    assert!(error.contains("pulse.warm-up-epochs is 5"), "{error}");
+    for told in ["held-out rows is 0 for class 0", "hint: hold out more"] {
+        refused(&run(14), &bare(), None, told);
+    }
+    refused(&run(5), &problem(), None, "pulse.warm-up-epochs is 5");
     let mut best = run(14);
     best.settings.keep = Keep::BestRisk;
-    assert!(told(&best, &problem()).contains("and for csmpu-st and pulse"));
+    refused(&best, &problem(), None, "and for csmpu-st and pulse");
 }

@@ -2,7 +2,10 @@
 
 use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
 use mpu_models::{MlpSpec, ModelSpec};
-use mpu_train::{Control, Event, Judged, Observer, Outcome, Run, Sample, TrainSettings};
+use mpu_train::{
+    Control, Event, Judged, Observer, Outcome, Problem, Run, Sample, State, TrainSettings,
+    Unobserved,
+};
 
 /// A spread in [-1, 1] that looks random and is not.
 fn spread(i: usize) -> f32 {
@@ -65,6 +68,13 @@ pub(crate) fn settings(epochs: usize) -> TrainSettings {
         checkpoint_every: 1,
         ..TrainSettings::default()
     }
+}
+
+/// A run that must be refused, and say so.
+#[track_caller]
+pub(crate) fn refused(run: &Run, problem: &Problem, resume: Option<State>, told: &str) {
+    let error = run.train(problem, resume, &mut Unobserved).unwrap_err();
+    assert!(error.to_string().contains(told), "{error}");
 }
 
 pub(crate) fn accuracy(outcome: &Outcome) -> f64 {

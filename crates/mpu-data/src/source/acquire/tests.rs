@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::error::tests::check_text;
 use crate::source::load::{LoadOptions, load};
 use crate::source::progress::Quiet;
 
@@ -14,14 +15,11 @@ fn offline_the_error_says_which_file_to_put_where() {
         let error = load(id, &locations, &LoadOptions::default(), &Quiet)
             .unwrap_err()
             .to_string();
-        assert!(error.contains("downloads are switched off"), "{error}");
         let folder = Path::new("/data-of-mine").join(id.card().folder);
-        assert!(
-            error.contains(&format!("into {}", folder.display())),
-            "{error}"
-        );
+        let told = format!("downloads are switched off … into {}", folder.display());
+        check_text(&error, &told);
         for file in id.card().parts.iter().flat_map(|part| part.files) {
-            assert!(error.contains(file.name), "{error}");
+            check_text(&error, file.name);
         }
     }
 }

@@ -3,11 +3,16 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use super::*;
-use crate::source::server::{Response, Server, bytes};
+use crate::error::tests::check_message;
+use crate::source::server::{Request, Response, Server, bytes};
 
 /// 300 000 bytes, more than any buffer on the way holds.
 fn content() -> Vec<u8> {
     bytes(300_000)
+}
+
+fn file(request: &Request) -> Response {
+    Response::file(request, &content(), "\"v1\"")
 }
 
 /// A server that cuts the first so many answers after so many bytes.
@@ -29,6 +34,8 @@ struct Try {
     sha256: String,
     size: u64,
     packing: Packing,
+    retry: RetryPolicy,
+    heard: Heard,
 }
 
 impl Try {
@@ -39,6 +46,8 @@ impl Try {
             sha256: sha256(expected),
             size: expected.len() as u64,
             packing: Packing::Plain,
+            retry: RetryPolicy::QUICK,
+            heard: Heard::default(),
         }
     }
 
@@ -46,7 +55,7 @@ impl Try {
         self.dir.path().join("file.bin")
     }
 
-    fn get(&self, retry: RetryPolicy, progress: &dyn Progress) -> Result<Outcome> {
+    fn get(&self) -> Result<Outcome> {
         let job = Download {
             url: &self.url,
             dest: &self.dest(),
@@ -54,18 +63,17 @@ impl Try {
             size: self.size,
             packing: self.packing,
         };
-        Fetcher::new(retry).get(&job, progress)
+        Fetcher::new(self.retry).get(&job, &self.heard)
     }
 
     fn succeeds(&self, expected: &[u8]) {
-        self.get(RetryPolicy::QUICK, &Heard::default()).unwrap();
+        self.get().unwrap();
         assert_eq!(fs::read(self.dest()).unwrap(), expected);
     }
 
-    /// What a download that must fail says.
-    fn fails(&self, retry: RetryPolicy) -> String {
-        let result = self.get(retry, &Heard::default());
-        result.unwrap_err().to_string()
+    #[track_caller]
+    fn fails(&self, told: &str) {
+        check_message(self.get(), told);
     }
 
     /// The names in the folder, but for the lock.
@@ -89,11 +97,8 @@ impl Heard {
     }
 
     fn has(&self, start: &str) -> bool {
-        self.0
-            .lock()
-            .unwrap()
-            .iter()
-            .any(|event| event.starts_with(start))
+        let events = self.0.lock().unwrap();
+        events.iter().any(|event| event.starts_with(start))
     }
 }
 
@@ -114,21 +119,16 @@ impl Progress for Heard {
 
 #[test]
 fn a_whole_file_arrives_once() {
-    let server = Server::start(|request, _| Response::file(request, &content(), "\"v1\""));
+    let server = cutting(content(), 0, 0);
     let download = Try::new(&server, &content());
-    let heard = Heard::default();
-    assert_eq!(
-        download.get(RetryPolicy::QUICK, &heard),
-        Ok(Outcome::Transferred { resumed_from: 0 })
-    );
+    assert_eq!(download.get(), Ok(Outcome::Transferred { resumed_from: 0 }));
     assert_eq!(fs::read(download.dest()).unwrap(), content());
     assert_eq!(download.names(), ["file.bin"]);
-    assert!(heard.has("started file.bin 0 Some(300000)"));
-    assert!(heard.has("advanced file.bin 300000") && heard.has("finished file.bin"));
-    assert_eq!(
-        download.get(RetryPolicy::QUICK, &heard),
-        Ok(Outcome::AlreadyHere)
+    assert!(download.heard.has("started file.bin 0 Some(300000)"));
+    assert!(
+        download.heard.has("advanced file.bin 300000") && download.heard.has("finished file.bin")
     );
+    assert_eq!(download.get(), Ok(Outcome::AlreadyHere));
     assert_eq!(server.n_requests("GET"), 1);
 }
 
@@ -136,8 +136,7 @@ fn a_whole_file_arrives_once() {
 fn a_cut_transfer_goes_on_where_it_ended() {
     let server = cutting(content(), 2, 100_000);
     let download = Try::new(&server, &content());
-    let heard = Heard::default();
-    download.get(RetryPolicy::QUICK, &heard).unwrap();
+    download.get().unwrap();
     assert_eq!(fs::read(download.dest()).unwrap(), content());
     let log = server.log();
     assert_eq!(log.len(), 3);
@@ -145,30 +144,22 @@ fn a_cut_transfer_goes_on_where_it_ended() {
     assert_eq!(log[1].headers["range"], "bytes=100000-");
     assert_eq!(log[1].headers["if-range"], "\"v1\"");
     assert_eq!(log[2].headers["range"], "bytes=200000-");
-    assert!(heard.has("retrying file.bin 1 the transfer was cut"));
+    assert!(
+        download
+            .heard
+            .has("retrying file.bin 1 the transfer was cut")
+    );
 }
 
 #[test]
 fn a_later_run_goes_on_where_an_earlier_one_ended() {
     let server = cutting(content(), 1, 120_000);
-    let download = Try::new(&server, &content());
-    let once = RetryPolicy {
-        attempts: 1,
-        ..RetryPolicy::QUICK
-    };
-    let error = download.fails(once);
-    assert!(
-        error.contains("cut") && error.contains("\nhint: a later attempt"),
-        "{error}"
-    );
+    let mut download = Try::new(&server, &content());
+    download.retry.attempts = 1;
+    download.fails("cut … \nhint: a later attempt");
     assert_eq!(download.names(), ["file.bin.part", "file.bin.part.etag"]);
-    let outcome = download.get(once, &Heard::default());
-    assert_eq!(
-        outcome,
-        Ok(Outcome::Transferred {
-            resumed_from: 120_000
-        })
-    );
+    let resumed_from = 120_000;
+    assert_eq!(download.get(), Ok(Outcome::Transferred { resumed_from }));
     assert_eq!(fs::read(download.dest()).unwrap(), content());
     assert_eq!(download.names(), ["file.bin"]);
 }
@@ -177,10 +168,10 @@ fn a_later_run_goes_on_where_an_earlier_one_ended() {
 fn a_server_that_cannot_resume_sends_all_again() {
     for status in [200, 206, 416] {
         let server = Server::start(move |request, n_before| match n_before {
-            0 => Response::file(request, &content(), "\"v1\"").cut_after(100_000),
+            0 => file(request).cut_after(100_000),
             // A range other than the one asked for, or none.
             1 => Response::new(status, &content()).header("Content-Range", "bytes 7-299999/300000"),
-            _ => Response::file(request, &content(), "\"v1\""),
+            _ => file(request),
         });
         let download = Try::new(&server, &content());
         download.succeeds(&content());
@@ -206,9 +197,7 @@ fn what_is_left_of_another_version_does_not_stay() {
 fn a_wrong_checksum_leaves_nothing() {
     let server = Server::start(|request, _| Response::file(request, &vec![1; 300_000], "\"v1\""));
     let download = Try::new(&server, &content());
-    let error = download
-        .get(RetryPolicy::QUICK, &Heard::default())
-        .unwrap_err();
+    let error = download.get().unwrap_err();
     assert!(
         matches!(&error, Error::Checksum { expected, .. } if *expected == download.sha256),
         "{error}"
@@ -222,11 +211,7 @@ fn a_wrong_size_leaves_nothing() {
     for size in [10, 400_000] {
         let server = Server::start(move |_, _| Response::new(200, &vec![0; size]));
         let download = Try::new(&server, &content());
-        let error = download.fails(RetryPolicy::QUICK);
-        assert!(
-            error.contains(&format!("has {size} bytes, the published one 300000")),
-            "{error}"
-        );
+        download.fails(&format!("has {size} bytes, the published one 300000"));
         assert_eq!(download.names(), Vec::<String>::new());
     }
 }
@@ -235,8 +220,7 @@ fn a_wrong_size_leaves_nothing() {
 fn a_missing_file_is_not_asked_for_again() {
     let server = Server::start(|_, _| Response::new(404, b"no such file"));
     let download = Try::new(&server, &content());
-    let error = download.fails(RetryPolicy::QUICK);
-    assert!(error.contains("the server answered 404"), "{error}");
+    download.fails("the server answered 404");
     assert_eq!((server.n_requests("GET"), download.names().len()), (1, 0));
 }
 
@@ -245,19 +229,25 @@ fn a_server_in_trouble_is_asked_again() {
     let server = Server::start(|request, n_before| match n_before {
         0 => Response::new(503, b"busy").header("Retry-After", "0"),
         1 => Response::new(500, b"oops"),
-        _ => Response::file(request, &content(), "\"v1\""),
+        _ => file(request),
     });
     let download = Try::new(&server, &content());
-    let heard = Heard::default();
-    download.get(RetryPolicy::QUICK, &heard).unwrap();
+    download.get().unwrap();
     assert_eq!(server.n_requests("GET"), 3);
-    assert!(heard.has("retrying file.bin 1 the server answered 503"));
-    assert!(heard.has("retrying file.bin 2 the server answered 500"));
+    assert!(
+        download
+            .heard
+            .has("retrying file.bin 1 the server answered 503")
+    );
+    assert!(
+        download
+            .heard
+            .has("retrying file.bin 2 the server answered 500")
+    );
 
     let server = Server::start(|_, _| Response::new(502, b""));
     let download = Try::new(&server, &content());
-    let error = download.fails(RetryPolicy::QUICK);
-    assert!(error.contains("answered 502 (3 attempts)"), "{error}");
+    download.fails("answered 502 (3 attempts)");
     assert_eq!((server.n_requests("GET"), download.names().len()), (3, 0));
 }
 
@@ -266,13 +256,13 @@ fn redirects_are_followed_but_not_forever() {
     let server = Server::start(|request, _| match &*request.path {
         "/file.bin" => Response::new(302, b"").header("Location", "/moved.bin"),
         "/loop.bin" => Response::new(301, b"").header("Location", "/loop.bin"),
-        _ => Response::file(request, &content(), "\"v1\""),
+        _ => file(request),
     });
     let mut download = Try::new(&server, &content());
     download.succeeds(&content());
     download = Try::new(&server, &content());
     download.url = format!("{}/loop.bin", server.url);
-    let error = download.fails(RetryPolicy::QUICK);
+    let error = download.get().unwrap_err().to_string();
     assert!(error.to_lowercase().contains("redirect"), "{error}");
 }
 
@@ -284,8 +274,7 @@ fn a_redirect_without_an_address_is_an_error() {
             None => Response::new(status, b""),
         });
         let download = Try::new(&server, &content());
-        let error = download.fails(RetryPolicy::QUICK);
-        assert!(error.contains(&format!("answered {status}")), "{error}");
+        download.fails(&format!("answered {status}"));
         assert_eq!(server.n_requests("GET"), 1);
     }
 }
@@ -294,19 +283,11 @@ fn a_redirect_without_an_address_is_an_error() {
 #[test]
 fn a_server_that_sends_byte_by_byte_is_given_up() {
     let drip = Duration::from_millis(5);
-    let server =
-        Server::start(move |request, _| Response::file(request, &content(), "\"v1\"").drip(drip));
-    let download = Try::new(&server, &content());
-    let policy = RetryPolicy {
-        stall_timeout: Duration::from_millis(100),
-        least_rate: 100_000,
-        ..RetryPolicy::QUICK
-    };
-    let error = download.fails(policy);
-    assert!(
-        error.contains("too slowly") && error.contains("3 attempts"),
-        "{error}"
-    );
+    let server = Server::start(move |request, _| file(request).drip(drip));
+    let mut download = Try::new(&server, &content());
+    download.retry.stall_timeout = Duration::from_millis(100);
+    download.retry.least_rate = 100_000;
+    download.fails("too slowly … 3 attempts");
     assert_eq!(server.n_requests("GET"), 3);
 }
 
@@ -316,11 +297,7 @@ fn an_endless_body_ends_at_the_published_size() {
     for packing in [Packing::Plain, Packing::Compress] {
         let mut download = Try::new(&server, &content());
         download.packing = packing;
-        let error = download.fails(RetryPolicy::QUICK);
-        assert!(
-            error.contains("more than the expected 300000 bytes"),
-            "{error}"
-        );
+        download.fails("more than the expected 300000 bytes");
         assert_eq!(download.names(), Vec::<String>::new());
     }
 }
@@ -328,38 +305,35 @@ fn an_endless_body_ends_at_the_published_size() {
 #[test]
 fn a_length_that_overflows_is_an_error() {
     let server = Server::start(|request, n_before| match n_before {
-        0 => Response::file(request, &content(), "\"v1\"").cut_after(100_000),
+        0 => file(request).cut_after(100_000),
         _ => Response::new(206, b"")
             .header("Content-Range", "bytes 100000-299999/300000")
             .header("Content-Length", "18446744073709551615"),
     });
-    let download = Try::new(&server, &content());
-    download.fails(RetryPolicy::QUICK);
+    assert!(Try::new(&server, &content()).get().is_err());
 }
 
 /// Whoever can put a link beside a download must not choose which file it is written to.
 #[cfg(unix)]
 #[test]
 fn links_beside_a_download_are_not_followed() {
-    let server = Server::start(|request, _| Response::file(request, &content(), "\"v1\""));
+    let server = cutting(content(), 0, 0);
     let packed = crate::source::unpack::tests::compressed_by_ncompress();
     let unpacked = unlzw("f", &packed, Limit::DEFAULT).unwrap();
-    let packing_server =
-        Server::start(move |request, _| Response::file(request, &packed, "\"v1\""));
+    let packing_server = cutting(packed, 0, 0);
     for (suffix, is_symbolic) in [
         (".part", true),
         (".part", false),
         (".part.etag", true),
         (".unpacked", true),
     ] {
-        let (mut download, expected) = if suffix == ".unpacked" {
-            (Try::new(&packing_server, &unpacked), unpacked.clone())
+        let (server, expected, packing) = if suffix == ".unpacked" {
+            (&packing_server, unpacked.clone(), Packing::Compress)
         } else {
-            (Try::new(&server, &content()), content())
+            (&server, content(), Packing::Plain)
         };
-        if suffix == ".unpacked" {
-            download.packing = Packing::Compress;
-        }
+        let mut download = Try::new(server, &expected);
+        download.packing = packing;
         let victim = download.dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         let link = beside(&download.dest(), suffix);
@@ -379,11 +353,12 @@ fn a_password_in_an_address_is_used_but_not_printed() {
     let server = Server::start(|_, _| Response::new(404, b""));
     let mut download = Try::new(&server, &content());
     download.url = download.url.replace("http://", "http://me:secret@");
-    let error = download.fails(RetryPolicy::QUICK);
-    assert!(
-        error.contains("404") && !error.contains("secret"),
-        "{error}"
-    );
+    download.fails("404");
+    let hidden = |download: &Try| {
+        let error = download.get().unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
+    };
+    hidden(&download);
     assert_eq!(
         server.log()[0].headers["authorization"],
         "Basic bWU6c2VjcmV0"
@@ -394,14 +369,13 @@ fn a_password_in_an_address_is_used_but_not_printed() {
         "http://me:secret@/x",
     ] {
         download.url = bad.to_owned();
-        let error = download.fails(RetryPolicy::QUICK);
-        assert!(!error.contains("secret"), "{error}");
+        hidden(&download);
     }
 }
 
 #[test]
 fn a_password_does_not_follow_a_redirect_to_another_host() {
-    let other = Server::start(|request, _| Response::file(request, &content(), "\"v1\""));
+    let other = cutting(content(), 0, 0);
     let to = format!("{}/x", other.url);
     let server = Server::start(move |_, _| Response::new(302, b"").header("Location", &to));
     let mut download = Try::new(&server, &content());
@@ -418,10 +392,7 @@ fn nobody_answering_is_an_error() {
     let server = Server::start(|_, _| Response::new(200, b""));
     let mut download = Try::new(&server, &content());
     download.url = format!("http://{address}/file.bin");
-    assert!(matches!(
-        download.get(RetryPolicy::QUICK, &Heard::default()),
-        Err(Error::Download { .. })
-    ));
+    assert!(matches!(download.get(), Err(Error::Download { .. })));
     assert_eq!(download.names(), Vec::<String>::new());
 }
 
@@ -438,7 +409,7 @@ fn packed_files_are_unpacked_and_then_checked() {
     let server = Server::start(|_, _| Response::new(200, b"\x1f\x9d\x90garbage"));
     let mut download = Try::new(&server, &unpacked);
     download.packing = Packing::Compress;
-    assert!(download.get(RetryPolicy::QUICK, &Heard::default()).is_err());
+    assert!(download.get().is_err());
     assert_eq!(download.names(), Vec::<String>::new());
 }
 
@@ -479,16 +450,13 @@ fn child_process() {
         size: size.parse().unwrap(),
         packing: Packing::Plain,
     };
-    Fetcher::new(RetryPolicy::QUICK)
-        .get(&job, &Heard::default())
-        .unwrap();
+    let fetcher = Fetcher::new(RetryPolicy::QUICK);
+    fetcher.get(&job, &Heard::default()).unwrap();
 }
 
 #[test]
 fn of_several_processes_one_downloads() {
-    let server = Server::start(|request, _| {
-        Response::file(request, &content(), "\"v1\"").stall(Duration::from_millis(400))
-    });
+    let server = Server::start(|request, _| file(request).stall(Duration::from_millis(400)));
     let download = Try::new(&server, &content());
     let children: Vec<Child> = (0..4).map(|_| spawn_child(&download)).collect();
     for mut child in children {
@@ -502,7 +470,7 @@ fn of_several_processes_one_downloads() {
 #[test]
 fn a_killed_process_leaves_a_part_that_the_next_one_uses() {
     let server = Server::start(|request, n_before| {
-        let response = Response::file(request, &content(), "\"v1\"");
+        let response = file(request);
         if n_before == 0 {
             response.cut_after(150_000).stall(Duration::from_secs(20))
         } else {
@@ -524,13 +492,8 @@ fn a_killed_process_leaves_a_part_that_the_next_one_uses() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!download.dest().exists(), "a half file must not be there");
-    let outcome = download.get(RetryPolicy::QUICK, &Heard::default());
-    assert_eq!(
-        outcome,
-        Ok(Outcome::Transferred {
-            resumed_from: 149_999
-        })
-    );
+    let resumed_from = 149_999;
+    assert_eq!(download.get(), Ok(Outcome::Transferred { resumed_from }));
     assert_eq!(fs::read(download.dest()).unwrap(), content());
 }
 

@@ -2,6 +2,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::*;
+use crate::error::tests::{check_message, check_text};
 use crate::source::content::sha256;
 use crate::source::progress::Quiet;
 use crate::source::server::{Request, Response, Server, bytes};
@@ -25,6 +26,10 @@ fn hub_file(request: &Request, content: &[u8]) -> Response {
     Response::file(request, content, &etag).header("X-Repo-Commit", COMMIT)
 }
 
+fn honest() -> Server {
+    Server::start(|request, _| hub_file(request, &content()))
+}
+
 /// The client asks for the first byte to learn of the file, and then for all of it.
 fn is_transfer(request: &Request) -> bool {
     request
@@ -36,6 +41,7 @@ fn is_transfer(request: &Request) -> bool {
 struct Try {
     dir: tempfile::TempDir,
     settings: HubSettings,
+    retry: RetryPolicy,
 }
 
 impl Try {
@@ -46,28 +52,29 @@ impl Try {
             token: Some("hf_test".to_owned()),
             cache_dir: Some(dir.path().join("hub")),
         };
-        Self { dir, settings }
+        Self {
+            dir,
+            settings,
+            retry: RetryPolicy::QUICK,
+        }
     }
 
     fn get(&self) -> Result<PathBuf> {
-        self.get_with(&RetryPolicy::QUICK)
-    }
-
-    fn get_with(&self, retry: &RetryPolicy) -> Result<PathBuf> {
         let lock_dir = self.dir.path().join("locks");
-        download(&self.settings, &WANTED, &lock_dir, retry, &Quiet)
+        download(&self.settings, &WANTED, &lock_dir, &self.retry, &Quiet)
     }
 
-    /// What a download that must fail says, once it is sure that nothing was left outside the cache or counts as here.
-    fn fails(&self, retry: &RetryPolicy) -> String {
-        let error = self.get_with(retry).unwrap_err().to_string();
+    /// A download must fail and say so; nothing is left outside the cache or counts as here.
+    #[track_caller]
+    fn fails(&self, told: &str) {
+        let error = self.get().unwrap_err().to_string();
+        check_text(&error, told);
         assert_eq!(cached(&self.settings, REPO, FILE), None, "{error}");
         assert_eq!(self.blobs(), Vec::<PathBuf>::new(), "{error}");
         let names = fs::read_dir(self.dir.path()).unwrap();
         for name in names.map(|entry| entry.unwrap().file_name()) {
             assert!(name == "hub" || name == "locks", "{name:?}: {error}");
         }
-        error
     }
 
     fn blobs(&self) -> Vec<PathBuf> {
@@ -80,7 +87,7 @@ impl Try {
 
 #[test]
 fn a_file_arrives_in_the_hubs_cache() {
-    let server = Server::start(|request, _| hub_file(request, &content()));
+    let server = honest();
     let hub = Try::new(&server);
     assert_eq!(cached(&hub.settings, REPO, FILE), None);
     let path = hub.get().unwrap();
@@ -141,13 +148,11 @@ fn a_server_in_trouble_is_asked_again_and_a_missing_file_is_not() {
     assert_eq!(fs::read(hub.get().unwrap()).unwrap(), content());
 
     let server = Server::start(|_, _| Response::new(404, b""));
-    let error = Try::new(&server).get().unwrap_err().to_string();
-    assert!(error.contains("not found"), "{error}");
+    check_message(Try::new(&server).get(), "not found");
     assert_eq!(server.log().len(), 1);
 
     let server = Server::start(|_, _| Response::new(401, b""));
-    let error = Try::new(&server).get().unwrap_err().to_string();
-    assert!(error.contains("HF_TOKEN"), "{error}");
+    check_message(Try::new(&server).get(), "HF_TOKEN");
 }
 
 /// Not a test of its own: what the child of the next test does.
@@ -163,7 +168,7 @@ fn child_process() {
 
 #[test]
 fn the_hubs_own_variables_are_honoured() {
-    let server = Server::start(|request, _| hub_file(request, &content()));
+    let server = honest();
     let home = tempfile::tempdir().unwrap();
     let status = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "source::hub::tests::child_process"])
@@ -236,8 +241,7 @@ fn a_tag_or_commit_that_is_a_path_is_refused() {
                 let tag = format!("\"{tag}\"");
                 Response::file(request, &content(), &tag).header("X-Repo-Commit", &commit)
             });
-            let error = Try::new(&server).fails(&RetryPolicy::QUICK);
-            assert!(error.contains("hexadecimal digits"), "{error}");
+            Try::new(&server).fails("hexadecimal digits");
             assert_eq!(server.log().len(), 1, "asked again in vain");
         }
     }
@@ -248,58 +252,44 @@ fn a_tag_or_commit_that_is_a_path_is_refused() {
 fn a_redirect_without_an_address_or_without_an_end_is_an_error() {
     for status in [302, 304, 307] {
         let server = Server::start(move |_, _| Response::new(status, b""));
-        let error = Try::new(&server).fails(&RetryPolicy::QUICK);
-        assert!(error.contains(&format!("answered {status}")), "{error}");
+        Try::new(&server).fails(&format!("answered {status}"));
     }
     let server =
         Server::start(|request, _| Response::new(302, b"").header("Location", &request.path));
-    let error = Try::new(&server).fails(&RetryPolicy::QUICK);
-    assert!(error.contains("more than 4 redirects"), "{error}");
+    Try::new(&server).fails("more than 4 redirects");
     assert_eq!(server.log().len(), 5);
 }
 
 #[test]
 fn an_endless_or_too_large_body_is_not_stored() {
     let server = Server::start(|request, _| {
-        let response = hub_file(request, &content());
         if is_transfer(request) {
             Response::new(200, b"x").endless()
         } else {
-            response
+            hub_file(request, &content())
         }
     });
-    let error = Try::new(&server).fails(&RetryPolicy::QUICK);
-    assert!(
-        error.contains("more than the expected 200000 bytes"),
-        "{error}"
-    );
+    Try::new(&server).fails("more than the expected 200000 bytes");
 
     let large = bytes(400_000);
     let server = Server::start(move |request, _| hub_file(request, &large));
-    let error = Try::new(&server).fails(&RetryPolicy::QUICK);
-    assert!(
-        error.contains("has 400000 bytes, more than the 300000"),
-        "{error}"
-    );
+    Try::new(&server).fails("has 400000 bytes, more than the 300000");
 }
 
 #[test]
 fn a_silent_server_is_given_up() {
     let server = Server::start(|_, _| Response::new(200, b"").silent(Duration::from_secs(30)));
     let since = std::time::Instant::now();
-    let retry = RetryPolicy {
-        stall_timeout: Duration::from_millis(100),
-        ..RetryPolicy::QUICK
-    };
-    let error = Try::new(&server).fails(&retry);
-    assert!(error.contains("3 attempts"), "{error}");
+    let mut hub = Try::new(&server);
+    hub.retry.stall_timeout = Duration::from_millis(100);
+    hub.fails("3 attempts");
     assert!(since.elapsed() < Duration::from_secs(10));
 }
 
 /// The file lies complete by name but not by content, as the client of another program left it.
 #[test]
 fn a_cut_file_in_the_cache_is_brought_anew() {
-    let server = Server::start(|request, _| hub_file(request, &content()));
+    let server = honest();
     let hub = Try::new(&server);
     let path = hub.get().unwrap();
     fs::write(&path, &content()[..1000]).unwrap();
@@ -309,7 +299,7 @@ fn a_cut_file_in_the_cache_is_brought_anew() {
 
 #[test]
 fn a_ref_that_is_a_path_is_not_followed() {
-    let server = Server::start(|request, _| hub_file(request, &content()));
+    let server = honest();
     let hub = Try::new(&server);
     let outside = hub.dir.path().join("outside").join(FILE);
     fs::create_dir_all(outside.parent().unwrap()).unwrap();

@@ -54,21 +54,13 @@ pub(super) fn find(input: &CheckInput<'_>, stats: &[ColumnStats]) -> Vec<Leakage
     if n_labeled < FEWEST_ROWS || n_pool < FEWEST_ROWS {
         return Vec::new();
     }
-    let mut starts = Vec::new();
-    let mut at = 0;
-    for column in input.schema.columns() {
-        starts.push(at);
-        at += column.width();
-    }
     let width = input.schema.width();
     let values = input.features.values();
-    input
-        .schema
-        .columns()
-        .par_iter()
-        .zip(starts)
+    let columns: Vec<_> = input.schema.placed().collect();
+    columns
+        .into_par_iter()
         .enumerate()
-        .map(|(i, (column, at))| {
+        .map(|(i, (at, column))| {
             let suspect = |kind, auc: f64| Leakage {
                 column: column.name.clone(),
                 kind,

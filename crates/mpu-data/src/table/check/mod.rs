@@ -240,9 +240,8 @@ impl DataCheck {
 }
 
 fn columns(input: &CheckInput<'_>, stats: &[ColumnStats]) -> Vec<ColumnCheck> {
-    let mut at = 0;
     let mut checks = Vec::with_capacity(input.schema.columns().len());
-    for (i, column) in input.schema.columns().iter().enumerate() {
+    for (i, (at, column)) in input.schema.placed().enumerate() {
         let missing = input.gaps.get(i).map_or(0, |gaps| gaps.rows);
         let (kind, constant) = match &column.kind {
             ColumnKind::Numeric { .. } => {
@@ -254,7 +253,6 @@ fn columns(input: &CheckInput<'_>, stats: &[ColumnStats]) -> Vec<ColumnCheck> {
                 categories.len() == 1,
             ),
         };
-        at += column.width();
         checks.push(ColumnCheck {
             name: column.name.clone(),
             kind,

@@ -8,22 +8,13 @@ use super::*;
 fn leaky() -> String {
     let mut text = "serial,source,seen,noise,same,label\n".to_owned();
     for i in 0..40 {
-        let labeled = i < 20;
-        let source = if labeled {
-            "lab"
+        let (source, seen, label) = if i < 20 {
+            ("lab", "3", ["x", "y"][i % 2])
         } else {
-            ["web", "shop"][i % 2]
+            (["web", "shop"][i % 2], "", "")
         };
-        let seen = if labeled { "3" } else { "" };
         let noise = (i * 7919) % 41;
-        let label = ["x", "y"][i % 2];
-        writeln!(
-            text,
-            "{},{source},{seen},{noise},5,{}",
-            1000 - i,
-            if labeled { label } else { "" }
-        )
-        .unwrap();
+        writeln!(text, "{},{source},{seen},{noise},5,{label}", 1000 - i).unwrap();
     }
     text
 }
@@ -31,46 +22,27 @@ fn leaky() -> String {
 #[test]
 fn leakage_is_suspected() {
     let table = read_with(&leaky(), |o| o.missing = Missing::Mean).unwrap();
-    let leaks: Vec<(&str, LeakageKind, f64)> = table
-        .check
-        .leakage
-        .iter()
-        .map(|l| (l.column.as_str(), l.kind, l.auc))
-        .collect();
-    assert_eq!(
-        leaks,
-        [
-            ("serial", LeakageKind::Value, 1.0),
-            ("source", LeakageKind::Category, 1.0),
-            ("seen", LeakageKind::Missing, 1.0),
-        ]
-    );
-    let constant: Vec<&str> = table
-        .check
-        .columns
-        .iter()
-        .filter(|c| c.constant)
-        .map(|c| c.name.as_str())
-        .collect();
+    let leaks = [
+        ("serial", LeakageKind::Value),
+        ("source", LeakageKind::Category),
+        ("seen", LeakageKind::Missing),
+    ];
+    let leaks = leaks.map(|(column, kind)| Leakage {
+        column: column.to_owned(),
+        kind,
+        auc: 1.0,
+    });
+    assert_eq!(table.check.leakage, leaks);
+    let constant = table.check.columns.iter().filter(|c| c.constant);
+    let constant: Vec<&str> = constant.map(|c| c.name.as_str()).collect();
     assert_eq!(constant, ["seen", "same"]);
     assert_eq!(table.check.columns[2].missing, 20);
     assert_eq!(table.check.columns[1].kind, ColumnType::Categorical(3));
     assert_eq!(table.check.sampling.scheme, SamplingScheme::SingleSample);
-    let warnings: Vec<String> = table
-        .check
-        .warnings
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let text = warnings.join("\n");
-    for part in [
-        "`serial`: tells labelled",
-        "whether it is missing tells",
-        "`seen`, `same`",
-        "20 missing",
-    ] {
-        assert!(text.contains(part), "`{part}` is not in: {text}");
-    }
+    check_text(
+        &warnings(&table),
+        "`serial`: tells labelled … whether it is missing tells … `seen`, `same` … 20 missing",
+    );
 }
 
 #[test]

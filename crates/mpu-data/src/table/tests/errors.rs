@@ -1,7 +1,5 @@
 //! Each kind of bad table gets a message that names the place and the remedy.
 
-use std::fmt::Write;
-
 use super::*;
 
 /// Texts of tables, and what their messages must contain.
@@ -49,9 +47,8 @@ fn a_bad_table_is_refused_with_its_place_and_a_remedy() {
 
 #[test]
 fn text_that_is_not_utf8() {
-    let input = TableInput::from_bytes("items.csv", b"a,label\n1,x\n2,caf\xe9\n".to_vec());
     check_message(
-        read_table(input, &TableOptions::default()),
+        read_file(file("items.csv", *b"a,label\n1,x\n2,caf\xe9\n")),
         "items.csv, line 3: not UTF-8 text (byte 0xe9) … hint: convert",
     );
 }
@@ -93,24 +90,16 @@ fn a_label_column_that_is_not_there() {
 #[test]
 fn other_columns_that_are_not_there() {
     let text = "id,a,label\n1,2,x\n";
-    let with = |change: fn(&mut TableOptions)| read_with(text, change);
-    check_message(
-        with(|o| o.id_column = Some("ids".into())),
-        "id column … `id`",
-    );
-    check_message(with(|o| o.exclude = vec!["b".into()]), "excluded column");
-    check_message(
-        with(|o| o.categorical = vec!["label".into()]),
-        "categorical",
-    );
-    check_message(
-        with(|o| o.id_column = Some("label".into())),
-        "both for labels",
-    );
-    check_message(
-        with(|o| o.exclude = vec!["id".into(), "a".into()]),
-        "no feature column is left",
-    );
+    let refused = |told: &str, change: fn(&mut TableOptions)| {
+        check_message(read_with(text, change), told);
+    };
+    refused("id column … `id`", |o| o.id_column = Some("ids".into()));
+    refused("excluded column", |o| o.exclude = vec!["b".into()]);
+    refused("categorical", |o| o.categorical = vec!["label".into()]);
+    refused("both for labels", |o| o.id_column = Some("label".into()));
+    refused("no feature column is left", |o| {
+        o.exclude = vec!["id".into(), "a".into()];
+    });
 }
 
 #[test]
@@ -119,7 +108,7 @@ fn lists_of_positives() {
     let with = |list: &str, key: &str| {
         read_with(table, |o| {
             o.positives = Some(Positives {
-                input: TableInput::from_bytes("found.csv", list.as_bytes()),
+                input: file("found.csv", list.as_bytes()),
                 key: key.to_owned(),
                 class_column: None,
             });
@@ -157,13 +146,14 @@ fn lists_of_positives() {
     }
 }
 
+/// So many rows of a cell and a label.
+fn table(n: usize, row: impl Fn(usize) -> String) -> String {
+    "a,label\n".to_owned() + &(0..n).map(|i| row(i) + "\n").collect::<String>()
+}
+
 #[test]
 fn text_among_numbers() {
-    let mut text = "a,label\n".to_owned();
-    for i in 0..200 {
-        writeln!(text, "{i},{}", if i % 2 == 0 { "x" } else { "" }).unwrap();
-    }
-    text.push_str("n.a.,\n");
+    let text = table(200, |i| format!("{i},{}", ["x", ""][i % 2])) + "n.a.,\n";
     check_message(
         read(&text),
         "items.csv, line 202, column `a`: `n.a.` is not a number, but 200 other cells are … hint:",
@@ -178,10 +168,7 @@ fn text_among_numbers() {
 
 #[test]
 fn too_many_categories() {
-    let mut text = "a,label\n".to_owned();
-    for i in 0..200 {
-        writeln!(text, "name {i},{}", if i % 2 == 0 { "x" } else { "" }).unwrap();
-    }
+    let text = table(200, |i| format!("name {i},{}", ["x", ""][i % 2]));
     check_message(
         read(&text),
         "more than 100 different values in `a` … hint: exclude",
@@ -190,25 +177,20 @@ fn too_many_categories() {
 
 #[test]
 fn too_many_labels() {
-    let mut text = "a,label\n".to_owned();
-    for i in 0..2000 {
-        writeln!(text, "1,c{i}").unwrap();
-    }
     check_message(
-        read(&text),
+        read(&table(2000, |i| format!("1,c{i}"))),
         "column `label` has more than 1000 … hint: is it the label column?",
     );
 }
 
 #[test]
 fn formats_that_are_not_known() {
-    let input = TableInput::from_bytes("items.xlsx", b"a".to_vec());
     check_message(
-        read_table(input, &TableOptions::default()),
+        read_file(file("items.xlsx", *b"a")),
         "items.xlsx: the name does not say the format … hint: save the sheet as CSV",
     );
     check_message(
-        read_table("no/such/file.csv", &TableOptions::default()),
+        read_file("no/such/file.csv"),
         "no/such/file.csv: cannot open",
     );
 }

@@ -1,6 +1,6 @@
 //! Every format gives the same table.
 
-use super::make::{bzip2, floats, gzip, npy, npy_ordered, npz};
+use super::make::{bzip2, floats, gzip, npy, npy_ordered, npz, wide};
 use super::*;
 use crate::MpuLabel::{Labeled, Unlabeled};
 use crate::Shape;
@@ -10,7 +10,7 @@ const LABELS: [crate::MpuLabel; 4] = [Labeled(0), Unlabeled, Labeled(1), Labeled
 
 #[track_caller]
 fn check_table(name: &str, bytes: Vec<u8>, options: &TableOptions) -> MpuTable {
-    let table = read_table(TableInput::from_bytes(name, bytes), options).unwrap();
+    let table = read_table(file(name, bytes), options).unwrap();
     assert_eq!(table.features.values(), VALUES, "{name}");
     assert_eq!(table.labels, LABELS, "{name}");
     assert_eq!(table.class_names, ["1", "2"], "{name}");
@@ -45,19 +45,11 @@ fn libsvm_tables() {
     let table = check_table("a.libsvm", from_zero.to_vec(), &default);
     assert_eq!(table.schema.feature_names(), ["f0", "f1"]);
 
-    let encode = |text: &str| {
-        let later = TableInput::from_bytes("b.libsvm", text.as_bytes());
-        table.schema.encode(later, &EncodeOptions::default())
-    };
-    assert_eq!(
-        encode("0 0:4\n0 1:2\n").unwrap().features.values(),
-        [4.0, 0.0, 0.0, 2.0]
-    );
-    let error = encode("0 5:4\n").unwrap_err().to_string();
-    assert!(
-        error.contains("b.libsvm, line 1: index 5 is out of range"),
-        "{error}"
-    );
+    let later = |text: &str| encode(&table.schema, file("b.libsvm", text.as_bytes()));
+    let encoded = later("0 0:4\n0 1:2\n").unwrap();
+    assert_eq!(encoded.features.values(), [4.0, 0.0, 0.0, 2.0]);
+    let told = "b.libsvm, line 1: index 5 is out of range";
+    check_message(later("0 5:4\n"), told);
     for (text, part) in [
         ("1 a:1\n", "line 1: `a:1` has no whole number"),
         ("1 1:1\n1 2:2 1:1\n", "line 2: `1:1` is out of order"),
@@ -66,16 +58,14 @@ fn libsvm_tables() {
         ("", "empty"),
         ("1\n2\n", "no feature column"),
     ] {
-        let input = TableInput::from_bytes("a.libsvm", text.as_bytes());
-        check_message(read_table(input, &default), part);
+        check_message(read_file(file("a.libsvm", text.as_bytes())), part);
     }
 }
 
 #[test]
 fn a_libsvm_pool_may_be_wider() {
-    let options =
-        with(|o| o.unlabeled = Some(TableInput::from_bytes("p.libsvm", b"0 3:1\n".to_vec())));
-    let input = TableInput::from_bytes("a.libsvm", b"1 1:1\n1 2:2\n".to_vec());
+    let options = with(|o| o.unlabeled = Some(file("p.libsvm", *b"0 3:1\n")));
+    let input = file("a.libsvm", *b"1 1:1\n1 2:2\n");
     let table = read_table(input, &options).unwrap();
     assert_eq!(
         table.features.values(),
@@ -90,37 +80,23 @@ fn numpy_tables() {
     let labels = [1i64, -1, 2, 1];
     let integers = npy("<i8", "(4,)", &labels.map(i64::to_le_bytes).concat());
     let small = npy("|i1", "(4, 1)", &labels.map(|v| v as i8 as u8));
-    let doubles = npy(
-        ">f8",
-        "(4,)",
-        &labels.map(|v| (v as f64).to_be_bytes()).concat(),
-    );
-    let words: Vec<u8> = ["1", "-1", "2", "1"]
-        .iter()
-        .flat_map(|word| {
-            let mut units: Vec<u32> = word.chars().map(u32::from).collect();
-            units.resize(3, 0);
-            units.into_iter().flat_map(u32::to_le_bytes)
-        })
-        .collect();
-    let words = npy("<U3", "(4,)", &words);
+    let doubles = labels.map(|v| (v as f64).to_be_bytes()).concat();
+    let doubles = npy(">f8", "(4,)", &doubles);
+    let words = npy("<U3", "(4,)", &wide(&["1", "-1", "2", "1"], 3));
     for labels in [integers.clone(), small, doubles, words] {
-        let options = with(|o| o.labels = Some(TableInput::from_bytes("y.npy", labels.clone())));
+        let options = with(|o| o.labels = Some(file("y.npy", labels.clone())));
         check_table("X.npy", features.clone(), &options);
         for method in [
             zip::CompressionMethod::Stored,
             zip::CompressionMethod::Deflated,
         ] {
-            let archive = npz(
-                &[("X.npy", features.clone()), ("y.npy", labels.clone())],
-                method,
-            );
-            check_table("d.npz", archive, &TableOptions::default());
+            let arrays = [("X.npy", features.clone()), ("y.npy", labels.clone())];
+            check_table("d.npz", npz(&arrays, method), &TableOptions::default());
         }
     }
     let by_column = [1.0, 3.0, 5.0, 7.0, -2.0, 0.5, 0.0, 8.0];
     let turned = npy_ordered("<f4", "True", "(4, 2)", &floats(&by_column));
-    let options = with(|o| o.labels = Some(TableInput::from_bytes("y.npy", integers)));
+    let options = with(|o| o.labels = Some(file("y.npy", integers)));
     check_table("X.npy", turned, &options);
 }
 
@@ -129,8 +105,8 @@ fn numpy_images_keep_their_shape() {
     let features = npy("<f4", "(2, 2, 2)", &floats(&VALUES));
     let labels = npy("<f4", "(2,)", &floats(&[f32::NAN, 3.0]));
     let read = |features: Vec<u8>, labels: Vec<u8>| {
-        let options = with(|o| o.labels = Some(TableInput::from_bytes("y.npy", labels)));
-        read_table(TableInput::from_bytes("X.npy", features), &options)
+        let options = with(|o| o.labels = Some(file("y.npy", labels)));
+        read_table(file("X.npy", features), &options)
     };
     check_message(
         read(features.clone(), labels.clone()),
@@ -154,10 +130,9 @@ fn numpy_images_keep_their_shape() {
 fn an_archive_is_checked() {
     let features = npy("<f4", "(4, 2)", &floats(&VALUES));
     let stored = zip::CompressionMethod::Stored;
-    let default = TableOptions::default();
     let other = npz(&[("Z.npy", features.clone())], stored);
     check_message(
-        read_table(TableInput::from_bytes("d.npz", other), &default),
+        read_file(file("d.npz", other)),
         "d.npz … no array `X` … `Z.npy` … hint:",
     );
     let mut damaged = npz(&[("X.npy", features)], stored);
@@ -167,10 +142,8 @@ fn an_archive_is_checked() {
         .unwrap();
     damaged[at] ^= 1;
     let options = with(|o| o.label_column = Some("x0".to_owned()));
-    check_message(
-        read_table(TableInput::from_bytes("d.npz", damaged), &options),
-        "d.npz … checksum",
-    );
+    let read = read_table(file("d.npz", damaged), &options);
+    check_message(read, "d.npz … checksum");
 }
 
 #[cfg(feature = "parquet")]
@@ -191,18 +164,9 @@ fn parquet_tables() {
     ] {
         for version_2 in [false, true] {
             let bytes = make::parquet(compression, version_2);
-            let table =
-                read_table(TableInput::from_bytes("a.parquet", bytes.clone()), &options).unwrap();
-            assert_eq!(
-                table.schema.feature_names(),
-                [
-                    "weight",
-                    "colour=blue",
-                    "colour=red",
-                    "used=false",
-                    "used=true"
-                ]
-            );
+            let table = read_table(file("a.parquet", bytes.clone()), &options).unwrap();
+            let names = "weight colour=blue colour=red used=false used=true";
+            assert_eq!(table.schema.feature_names().join(" "), names);
             assert_eq!(table.features.row(1), [2.0, 1.0, 0.0, 1.0, 0.0]);
             assert_eq!(table.features.row(6), [3.0, 0.0, 1.0, 0.0, 1.0]);
             assert_eq!(table.class_names, ["x", "y"]);
@@ -210,10 +174,8 @@ fn parquet_tables() {
                 table.labels[4..],
                 [Labeled(0), Labeled(1), Unlabeled, Unlabeled]
             );
-            assert_eq!(
-                table.ids.as_ref().unwrap()[7],
-                ((1i64 << 60) + 7).to_string()
-            );
+            let last = ((1i64 << 60) + 7).to_string();
+            assert_eq!(table.ids.as_ref().unwrap()[7], last);
             assert_eq!(table.check.columns[0].missing, 2);
 
             // On disk it is the same, and a schema learned here reads CSV too.
@@ -222,10 +184,7 @@ fn parquet_tables() {
             std::fs::write(&path, &bytes).unwrap();
             assert_eq!(read_table(path, &options).unwrap().features, table.features);
             let later = csv("id,weight,colour,used\n1,4,red,false\n");
-            let later = table
-                .schema
-                .encode(later, &EncodeOptions::default())
-                .unwrap();
+            let later = encode(&table.schema, later).unwrap();
             assert_eq!(later.features.values(), [4.0, 0.0, 1.0, 1.0, 0.0]);
         }
     }
@@ -236,10 +195,7 @@ fn parquet_tables() {
 fn a_parquet_type_that_is_not_read() {
     let bytes = make::parquet(::parquet::basic::Compression::SNAPPY, false);
     check_message(
-        read_table(
-            TableInput::from_bytes("a.parquet", bytes),
-            &TableOptions::default(),
-        ),
+        read_file(file("a.parquet", bytes)),
         "a.parquet: column `made` has type timestamp … hint: exclude it",
     );
 }

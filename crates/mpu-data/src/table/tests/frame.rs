@@ -44,10 +44,7 @@ fn columns_are_read_as_the_same_text_is() {
         ("weight".to_owned(), Column::Numbers(vec![2.0])),
         ("colour".to_owned(), words(&["green"], &[0])),
     ]);
-    let encoded = frame
-        .schema
-        .encode(TableInput::frame("X", later), &EncodeOptions::default())
-        .unwrap();
+    let encoded = encode(&frame.schema, TableInput::frame("X", later)).unwrap();
     assert_eq!(encoded.features.row(0), [2.0, 0.0, 0.0]);
     assert_eq!(encoded.report.unseen[0].rows, 1);
 }
@@ -70,7 +67,7 @@ fn a_matrix_is_taken_as_it_is() {
     assert_eq!(table.schema, same.schema);
     assert_eq!(table.check.missing(), 1);
     let later = TableInput::frame("X", Frame::matrix(names(), features));
-    let encoded = table.schema.encode(later, &EncodeOptions::default());
+    let encoded = encode(&table.schema, later);
     assert_eq!(encoded.unwrap().features.values().as_ptr(), place);
 
     let filled = TableOptions {

@@ -12,11 +12,9 @@ fn valid() -> Vec<(&'static str, Vec<u8>)> {
     let text =
         b"id,a,b,label\n1,0.5,red,x\n2,-3e2,\"blue, \"\"x\"\"\",y\n3,,red,\n4,7,red,unknown\n";
     let sparse = b"1 1:0.5 3:2\n-1 2:1 # c\n2 1:3 3:-1e3\n1 2:2\n";
-    let features = npy(
-        "<f4",
-        "(4, 2)",
-        &floats(&[1.0, 2.0, -1.0, f32::NAN, 2.0, 6.0, 1.0, 8.0]),
-    );
+    let features = floats(&[1.0, 2.0, -1.0, f32::NAN, 2.0, 6.0, 1.0, 8.0]);
+    let features = npy("<f4", "(4, 2)", &features);
+    let tabs = String::from_utf8_lossy(text).replace(',', "\t");
     let labels = npy("<i2", "(4,)", &[1, 0, 255, 255, 2, 0, 1, 0]);
     let arrays = [("X.npy", features.clone()), ("y.npy", labels)];
     #[cfg_attr(
@@ -25,12 +23,7 @@ fn valid() -> Vec<(&'static str, Vec<u8>)> {
     )]
     let mut files = vec![
         ("a.csv", text.to_vec()),
-        (
-            "a.tsv",
-            String::from_utf8_lossy(text)
-                .replace(',', "\t")
-                .into_bytes(),
-        ),
+        ("a.tsv", tabs.into_bytes()),
         ("a.csv.gz", gzip(text)),
         ("a.csv.bz2", bzip2(text)),
         ("a.libsvm", sparse.to_vec()),
@@ -43,10 +36,8 @@ fn valid() -> Vec<(&'static str, Vec<u8>)> {
         use ::parquet::basic::{Compression, GzipLevel};
         files.push(("a.parquet", make::parquet(Compression::UNCOMPRESSED, false)));
         files.push(("b.parquet", make::parquet(Compression::SNAPPY, true)));
-        files.push((
-            "c.parquet",
-            make::parquet(Compression::GZIP(GzipLevel::default()), false),
-        ));
+        let gzip = Compression::GZIP(GzipLevel::default());
+        files.push(("c.parquet", make::parquet(gzip, false)));
     }
     #[cfg(feature = "images")]
     {
@@ -89,22 +80,14 @@ fn survive(name: &str, bytes: &[u8]) -> bool {
             ..Limits::default()
         };
     });
-    let input = TableInput::from_bytes(name, bytes.to_vec());
+    let input = file(name, bytes);
     match read_table(&input, &options) {
         Ok(table) => {
             assert_eq!(table.features.n_rows(), table.labels.len());
-            assert!(
-                table
-                    .features
-                    .values()
-                    .iter()
-                    .all(|value| value.is_finite())
-            );
-            assert_eq!(
-                table.check.labeled() + table.check.unlabeled,
-                table.check.rows
-            );
-            let again = table.schema.encode(&input, &EncodeOptions::default());
+            assert!(table.features.values().iter().all(|v| v.is_finite()));
+            let (check, labeled) = (&table.check, table.check.labeled());
+            assert_eq!(labeled + check.unlabeled, check.rows);
+            let again = encode(&table.schema, &input);
             assert_eq!(again.unwrap().features, table.features);
             true
         }

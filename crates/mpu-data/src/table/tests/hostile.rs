@@ -12,20 +12,15 @@ fn a_small_sparse_file_is_not_a_large_matrix() {
     }
     text.push_str("1 90000:1\n");
     assert!(text.len() < 119_000);
-    let input = || TableInput::from_bytes("a.libsvm", text.as_bytes());
     check_message(
-        read_table(input(), &TableOptions::default()),
+        read_file(file("a.libsvm", text.as_bytes())),
         "a.libsvm: a matrix of 9001 rows and 90000 columns … --limit expansion",
     );
     // Many short rows, and a pool of one row that is wide.
-    let narrow: String = (0..9000).map(|_| "1 1:1\n").collect();
-    let options =
-        with(|o| o.unlabeled = Some(TableInput::from_bytes("p.libsvm", b"0 90000:1\n".to_vec())));
+    let narrow = "1 1:1\n".repeat(9000).into_bytes();
+    let options = with(|o| o.unlabeled = Some(file("p.libsvm", *b"0 90000:1\n")));
     check_message(
-        read_table(
-            TableInput::from_bytes("a.libsvm", narrow.as_bytes()),
-            &options,
-        ),
+        read_table(file("a.libsvm", narrow), &options),
         "a matrix of 9001 rows and 90000 columns",
     );
 }
@@ -35,7 +30,7 @@ fn an_endless_line_of_positives_is_refused() {
     let options = |positives: Vec<u8>| {
         with(|o| {
             o.positives = Some(Positives {
-                input: TableInput::from_bytes("p.txt", positives),
+                input: file("p.txt", positives),
                 key: "id".to_owned(),
                 class_column: None,
             });
@@ -65,19 +60,14 @@ fn text_of_another_encoding_is_named() {
     };
     let mut marked = vec![0xff, 0xfe];
     marked.extend(utf16("a,label\n1,x\n2,x\n3,\n"));
-    let read = |bytes: Vec<u8>| {
-        read_table(
-            TableInput::from_bytes("a.csv", bytes),
-            &TableOptions::default(),
-        )
-    };
-    check_message(read(marked), "UTF-16LE … hint:");
-    check_message(read(utf16("a,label\n1,x\n2,x\n3,\n")), "byte 0 … UTF-16");
-    check_message(
-        read(b"a,label\n1,x\n2,x\0y\n3,\n".to_vec()),
-        "line 3 … byte 0",
-    );
-    check_message(read(b"a,label\n1,\xe4\n".to_vec()), "line 2 … not UTF-8");
+    for (bytes, told) in [
+        (marked, "UTF-16LE … hint:"),
+        (utf16("a,label\n1,x\n2,x\n3,\n"), "byte 0 … UTF-16"),
+        (b"a,label\n1,x\n2,x\0y\n3,\n".to_vec(), "line 3 … byte 0"),
+        (b"a,label\n1,\xe4\n".to_vec(), "line 2 … not UTF-8"),
+    ] {
+        check_message(read_file(file("a.csv", bytes)), told);
+    }
 }
 
 #[cfg(unix)]
@@ -104,25 +94,22 @@ fn a_pipe_or_a_device_is_not_waited_for() {
 
 #[cfg(feature = "images")]
 mod of_images {
-    use std::path::Path;
-
     use ::image::ImageFormat::Png;
 
-    use super::super::make::image;
+    use super::super::make::{image, write};
     use super::*;
-
-    fn write(folder: &Path, name: &str) {
-        let path = folder.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, image(4, true, Png)).unwrap();
-    }
 
     fn folder(names: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for name in names {
-            write(folder.path(), name);
+            write(folder.path(), name, &image(4, true, Png));
         }
         folder
+    }
+
+    /// Three images, as few as there may be.
+    fn small() -> tempfile::TempDir {
+        folder(&["dent/a.png", "dent/b.png", "unlabeled/a.png"])
     }
 
     #[test]
@@ -136,73 +123,57 @@ mod of_images {
             "unlabeled/batch 1/a.png",
             "unlabeled/batch 1/b.png",
         ]);
-        let table = read_table(folder.path(), &TableOptions::default()).unwrap();
+        let table = read_file(folder.path()).unwrap();
         assert_eq!(table.class_names, ["crack", "dent"]);
         let labeled: Vec<u64> = table.check.classes.iter().map(|c| c.labeled).collect();
         assert_eq!((labeled, table.check.unlabeled), (vec![1, 3], 3));
-        let said = table
-            .check
-            .warnings
-            .iter()
-            .find(|w| matches!(w, Warning::NestedFolders { .. }));
-        let said = said.unwrap().to_string();
-        for part in [
-            "dent/2023 (1)",
-            "dent/2024/jan (2)",
-            "unlabeled/batch 1 (2)",
-        ] {
-            assert!(said.contains(part), "{said}");
-        }
+        let is_nested = |w: &&Warning| matches!(w, Warning::NestedFolders { .. });
+        let said = table.check.warnings.iter().find(is_nested);
+        let told = "dent/2023 (1) … dent/2024/jan (2) … unlabeled/batch 1 (2)";
+        check_text(&said.unwrap().to_string(), told);
         let ids = table.ids.unwrap();
         assert!(ids.contains(&"dent/2024/jan/b.png".to_owned()), "{ids:?}");
-        let encoded = table
-            .schema
-            .encode(folder.path(), &EncodeOptions::default());
+        let encoded = encode(&table.schema, folder.path());
         assert_eq!(encoded.unwrap().report.rows, 7);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_that_lead_back_are_refused() {
-        let folder = folder(&["dent/a.png", "dent/b.png", "unlabeled/a.png"]);
+        let folder = small();
         std::os::unix::fs::symlink(folder.path(), folder.path().join("dent/loop")).unwrap();
-        check_message(
-            read_table(folder.path(), &TableOptions::default()),
-            "through a link",
-        );
+        check_message(read_file(folder.path()), "through a link");
     }
 
     #[cfg(unix)]
     #[test]
     fn an_image_that_is_a_device_or_a_pipe_is_refused() {
-        let folder = folder(&["dent/a.png", "dent/b.png", "unlabeled/a.png"]);
+        let folder = small();
         let path = folder.path().join("dent/c.png");
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        check_message(
-            read_table(folder.path(), &TableOptions::default()),
-            "c.png … pipe or a device",
-        );
+        check_message(read_file(folder.path()), "c.png … pipe or a device");
         std::fs::remove_file(&path).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
-        check_message(
-            read_table(folder.path(), &TableOptions::default()),
-            "c.png … pipe or a device",
-        );
+        check_message(read_file(folder.path()), "c.png … pipe or a device");
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn a_name_that_is_no_text_is_refused() {
         use std::os::unix::ffi::OsStrExt;
-        let folder = folder(&["dent/a.png", "dent/b.png", "unlabeled/a.png"]);
+        let folder = small();
         let name = std::ffi::OsStr::from_bytes(b"x\xff.png");
         std::fs::write(folder.path().join("dent").join(name), image(4, true, Png)).unwrap();
-        check_message(
-            read_table(folder.path(), &TableOptions::default()),
-            "not UTF-8 … rename",
-        );
+        check_message(read_file(folder.path()), "not UTF-8 … rename");
     }
+}
+
+/// A Parquet file that is a footer and nothing else.
+#[cfg(feature = "parquet")]
+fn of_footer(footer: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(footer.len()).unwrap().to_le_bytes();
+    [b"PAR1", footer, &len, b"PAR1"].concat()
 }
 
 /// A footer whose schema is nested so often that reading it by recursion uses up the stack.
@@ -223,18 +194,8 @@ fn a_schema_nested_without_end_is_refused() {
         footer.extend([0x48, 0x01, b'a', 0x15, 0x02, 0x00]);
     }
     footer.extend([0x16, 0x00, 0x19, 0x0c, 0x00]); // num_rows 0, row_groups empty
-    let mut bytes = b"PAR1".to_vec();
-    let len = u32::try_from(footer.len()).unwrap();
-    bytes.extend(footer);
-    bytes.extend(len.to_le_bytes());
-    bytes.extend(b"PAR1");
-    check_message(
-        read_table(
-            TableInput::from_bytes("deep.parquet", bytes),
-            &TableOptions::default(),
-        ),
-        "deep.parquet … nested",
-    );
+    let input = file("deep.parquet", of_footer(&footer));
+    check_message(read_file(input), "deep.parquet … nested");
 }
 
 /// A list of truth values that holds nothing and says that it is long: whoever passes over it counts to two thousand
@@ -247,17 +208,8 @@ fn a_list_that_says_it_is_long_is_refused() {
     footer.extend([0x48, 0x01, b'r', 0x15, 0x02, 0x00]);
     footer.extend([0x15, 0x0a, 0x25, 0x00, 0x18, 0x01, b'a', 0x00]);
     footer.extend([0x16, 0x00, 0x19, 0x0c]);
-    let good = |footer: &[u8]| {
-        let mut bytes = b"PAR1".to_vec();
-        bytes.extend([footer, &[0]].concat());
-        bytes.extend((footer.len() as u32 + 1).to_le_bytes());
-        bytes.extend(b"PAR1");
-        bytes
-    };
-    let read = |bytes: Vec<u8>| {
-        let input = TableInput::from_bytes("long.parquet", bytes);
-        read_table(input, &TableOptions::default())
-    };
+    let good = |footer: &[u8]| of_footer(&[footer, &[0]].concat());
+    let read = |bytes: Vec<u8>| read_file(file("long.parquet", bytes));
     check_message(read(good(&footer)), "which column holds the labels");
     // The root promises two thousand million columns: memory would be taken for them.
     let promised = [0x48, 0x01, b'r', 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0x00];
@@ -272,6 +224,6 @@ fn a_list_that_says_it_is_long_is_refused() {
     let limit = crate::source::Limit::bytes(1 << 20);
     let shape = crate::Shape::image(1, 2, 2);
     let refused = crate::source::hub_parquet::read("long", &good(&footer), shape, 10, limit);
-    assert!(refused.unwrap_err().to_string().contains("not valid"));
+    check_message(refused, "not valid");
     assert!(begun.elapsed() < std::time::Duration::from_secs(5));
 }

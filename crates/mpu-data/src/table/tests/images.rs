@@ -1,19 +1,11 @@
 //! Folders of images.
 
-use std::path::Path;
-
 use image::ImageFormat::{Jpeg, Png};
 
-use super::make::image;
+use super::make::{image, write};
 use super::*;
 use crate::MpuLabel::{Labeled, Unlabeled};
 use crate::Shape;
-
-fn write(folder: &Path, name: &str, bytes: &[u8]) {
-    let path = folder.join(name);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, bytes).unwrap();
-}
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -31,33 +23,19 @@ fn folder() -> tempfile::TempDir {
 #[test]
 fn folders_are_classes() {
     let folder = folder();
-    let table = read_table(folder.path(), &TableOptions::default()).unwrap();
+    let table = read_file(folder.path()).unwrap();
     assert_eq!(table.class_names, ["crack", "dent"]);
-    assert_eq!(
-        table.ids.as_ref().unwrap(),
-        &[
-            "Unlabeled/a.jpeg",
-            "Unlabeled/b.png",
-            "crack/a.PNG",
-            "dent/a.jpg",
-            "dent/b.png"
-        ]
-    );
+    let ids = "Unlabeled/a.jpeg Unlabeled/b.png crack/a.PNG dent/a.jpg dent/b.png";
+    assert_eq!(table.ids.as_ref().unwrap().join(" "), ids);
     assert_eq!(
         table.labels,
         [Unlabeled, Unlabeled, Labeled(0), Labeled(1), Labeled(1)]
     );
     let shape = Shape::image(1, 4, 4);
     assert_eq!(table.features.shape(), shape);
-    assert_eq!(
-        table
-            .check
-            .warnings
-            .iter()
-            .filter(|w| matches!(w, Warning::SkippedFiles { files: 1 }))
-            .count(),
-        1
-    );
+    let skipped = Warning::SkippedFiles { files: 1 };
+    let found = table.check.warnings.iter().filter(|w| **w == skipped);
+    assert_eq!(found.count(), 1);
     assert_eq!(table.check.labels.markers[0].rows, 2);
     assert_eq!(
         table.check.duplicates.labeled_in_pool, 3,
@@ -66,37 +44,24 @@ fn folders_are_classes() {
     );
 
     // The schema reads later folders, also without classes, and held-out ones.
-    let stored = serde_json::to_string(&table.schema).unwrap();
-    let schema: FeatureSchema = serde_json::from_str(&stored).unwrap();
+    let schema = stored(&table.schema);
     let later = tempfile::tempdir().unwrap();
     write(later.path(), "z.png", &image(4, false, Png));
-    let encoded = schema
-        .encode(later.path(), &EncodeOptions::default())
-        .unwrap();
+    let encoded = encode(&schema, later.path()).unwrap();
     assert_eq!(encoded.ids.unwrap(), ["z.png"]);
-    let held_out = read_held_out(
-        folder.path(),
-        &schema,
-        &table.class_names,
-        &EncodeOptions::default(),
-    )
-    .unwrap();
+    let (classes, options) = (&table.class_names, EncodeOptions::default());
+    let held_out = read_held_out(folder.path(), &schema, classes, &options).unwrap();
     assert_eq!(held_out.classes, [2, 2, 0, 1, 1]);
     assert!(held_out.negative_names.contains_key("Unlabeled"));
-    let error = schema
-        .encode(csv("a\n1\n"), &EncodeOptions::default())
-        .unwrap_err();
-    assert!(error.to_string().contains("learned from images"), "{error}");
+    check_message(encode(&schema, csv("a\n1\n")), "learned from images");
 }
 
 #[test]
 fn sizes_must_agree_or_be_asked_for() {
     let folder = folder();
     write(folder.path(), "dent/c.png", &image(6, false, Png));
-    check_message(
-        read_table(folder.path(), &TableOptions::default()),
-        "c.png: 6x6 pixels … have 4x4 … hint:",
-    );
+    let told = "c.png: 6x6 pixels … have 4x4 … hint:";
+    check_message(read_file(folder.path()), told);
     let options = with(|o| {
         o.image_size = Some(ImageSize {
             width: 3,
@@ -110,18 +75,14 @@ fn sizes_must_agree_or_be_asked_for() {
         (shape, 6)
     );
     assert_eq!(table.features.row(5)[12..], [200.0; 6], "blue comes last");
-    let encoded = table
-        .schema
-        .encode(folder.path(), &EncodeOptions::default())
-        .unwrap();
+    let encoded = encode(&table.schema, folder.path()).unwrap();
     assert_eq!(encoded.features, table.features);
 }
 
 #[test]
 fn bad_folders_are_explained() {
-    let default = TableOptions::default();
     let empty = tempfile::tempdir().unwrap();
-    check_message(read_table(empty.path(), &default), "no images");
+    check_message(read_file(empty.path()), "no images");
 
     let folder = folder();
     write(folder.path(), "dent/huge.png", &image(100, true, Png));
@@ -139,21 +100,14 @@ fn bad_folders_are_explained() {
     let mut claim = image(4, true, Png);
     claim[16..20].copy_from_slice(&0x7fff_ffffu32.to_be_bytes());
     write(folder.path(), "dent/huge.png", &claim);
-    check_message(read_table(folder.path(), &default), "huge.png");
+    check_message(read_file(folder.path()), "huge.png");
     write(folder.path(), "dent/huge.png", b"not an image");
-    check_message(
-        read_table(folder.path(), &default),
-        "huge.png: not a readable PNG or JPEG",
-    );
+    let told = "huge.png: not a readable PNG or JPEG";
+    check_message(read_file(folder.path()), told);
     std::fs::remove_file(folder.path().join("dent/huge.png")).unwrap();
     write(folder.path(), "stray.png", &image(4, true, Png));
-    check_message(
-        read_table(folder.path(), &default),
-        "stray.png … in a folder",
-    );
+    check_message(read_file(folder.path()), "stray.png … in a folder");
     let options = with(|o| o.label_column = Some("a".to_owned()));
-    check_message(
-        read_table(folder.path(), &options),
-        "images have no columns",
-    );
+    let read = read_table(folder.path(), &options);
+    check_message(read, "images have no columns");
 }

@@ -1,7 +1,5 @@
 //! Label conventions: found out, given, or said by files.
 
-use std::fmt::Write;
-
 use super::*;
 use crate::MpuLabel::{Labeled, Unlabeled};
 
@@ -14,28 +12,18 @@ type Understood = (
 );
 
 fn understood(labels: &[&str], convention: LabelConvention) -> Result<Understood> {
-    let mut text = "a,label\n".to_owned();
-    for (i, label) in labels.iter().enumerate() {
-        writeln!(text, "{i},{label}").unwrap();
-    }
+    let rows = labels.iter().map(|label| format!("1,{label}\n"));
+    let text = "a,label\n".to_owned() + &rows.collect::<String>();
     let table = read_with(&text, |o| o.convention = convention)?;
-    let check = &table.check.labels;
-    let markers = check
-        .markers
-        .iter()
-        .map(|m| (m.marker.to_string(), m.rows))
-        .collect();
-    Ok((
-        table.class_names,
-        table.labels,
-        markers,
-        check.notes.clone(),
-    ))
+    let LabelCheck { markers, notes, .. } = table.check.labels;
+    let markers = markers.iter().map(|m| (m.marker.to_string(), m.rows));
+    Ok((table.class_names, table.labels, markers.collect(), notes))
 }
 
 #[track_caller]
-fn detected(labels: &[&str], classes: &[&str], marks: &[(&str, u64)], notes: &[LabelNote]) {
-    let found = understood(labels, LabelConvention::Auto).unwrap();
+fn detected(labels: &str, classes: &[&str], marks: &[(&str, u64)], notes: &[LabelNote]) {
+    let labels: Vec<&str> = labels.split(',').collect();
+    let found = understood(&labels, LabelConvention::Auto).unwrap();
     assert_eq!(found.0, classes);
     let marks: Vec<(String, u64)> = marks.iter().map(|(m, n)| ((*m).to_owned(), *n)).collect();
     assert_eq!(found.2, marks);
@@ -44,61 +32,26 @@ fn detected(labels: &[&str], classes: &[&str], marks: &[(&str, u64)], notes: &[L
 
 #[test]
 fn conventions_are_detected() {
-    detected(&["x", "x", "", "NaN"], &["x"], &[("blank", 2)], &[]);
-    detected(
-        &["b", "a", "Unknown", "b"],
-        &["a", "b"],
-        &[("Unknown", 1)],
-        &[],
-    );
-    detected(
-        &["b", "a", "unlabelled", ""],
-        &["a", "b"],
-        &[("blank", 1), ("unlabelled", 1)],
-        &[],
-    );
-    detected(
-        &["1", "2", "-1", "10"],
-        &["1", "2", "10"],
-        &[("-1", 1)],
-        &[],
-    );
+    detected("x,x,,NaN", &["x"], &[("blank", 2)], &[]);
+    detected("b,a,Unknown,b", &["a", "b"], &[("Unknown", 1)], &[]);
+    let both = [("blank", 1), ("unlabelled", 1)];
+    detected("b,a,unlabelled,", &["a", "b"], &both, &[]);
+    detected("1,2,-1,10", &["1", "2", "10"], &[("-1", 1)], &[]);
 }
 
 #[test]
 fn doubtful_conventions_are_said() {
     use LabelNote::{MinusOneIsClass, MinusOneIsUnlabeled, ZeroIsClass, ZeroIsUnlabeled};
-    detected(
-        &["1", "2", "0", "0"],
-        &["1", "2"],
-        &[("0", 2)],
-        &[ZeroIsUnlabeled],
-    );
-    detected(&["0", "1", "-1"], &["0", "1"], &[("-1", 1)], &[ZeroIsClass]);
-    detected(
-        &["0", "1", "", "0"],
-        &["0", "1"],
-        &[("blank", 1)],
-        &[ZeroIsClass],
-    );
-    detected(
-        &["1", "1", "-1"],
-        &["1"],
-        &[("-1", 1)],
-        &[MinusOneIsUnlabeled],
-    );
-    detected(
-        &["-1", "1", "", "1"],
-        &["-1", "1"],
-        &[("blank", 1)],
-        &[MinusOneIsClass],
-    );
-    detected(
-        &["1.0", "1", "0.0"],
-        &["1"],
-        &[("0", 1)],
-        &[ZeroIsUnlabeled],
-    );
+    for (labels, classes, mark, note) in [
+        ("1,2,0,0", vec!["1", "2"], ("0", 2), ZeroIsUnlabeled),
+        ("0,1,-1", vec!["0", "1"], ("-1", 1), ZeroIsClass),
+        ("0,1,,0", vec!["0", "1"], ("blank", 1), ZeroIsClass),
+        ("1,1,-1", vec!["1"], ("-1", 1), MinusOneIsUnlabeled),
+        ("-1,1,,1", vec!["-1", "1"], ("blank", 1), MinusOneIsClass),
+        ("1.0,1,0.0", vec!["1"], ("0", 1), ZeroIsUnlabeled),
+    ] {
+        detected(labels, &classes, &[mark], &[note]);
+    }
 }
 
 #[test]
@@ -123,19 +76,14 @@ fn conventions_can_be_given() {
         (found.0, found.1[2], found.1[3]),
         (vec!["x".to_owned()], Unlabeled, Unlabeled)
     );
-    let error = understood(&["x", "x", "0", ""], marked(&["0"])).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("line 5, column `label`: the label is blank"),
-        "{error}"
-    );
+    let refused = understood(&["x", "x", "0", ""], marked(&["0"]));
+    check_message(refused, "line 5, column `label`: the label is blank");
     assert!(understood(&["x", "y"], marked(&["zzz"])).is_err());
 }
 
 #[test]
 fn a_file_of_unlabeled_rows() {
-    let pool = TableInput::from_bytes("pool.csv", "b,id,a\nred,p1,7\nblue,p2,8\n".as_bytes());
+    let pool = file("pool.csv", *b"b,id,a\nred,p1,7\nblue,p2,8\n");
     let table = read_with(
         "id,a,b,label\nm1,1,red,0\nm2,2,green,-1\nm3,3,red,0\n",
         |o| {
@@ -155,13 +103,13 @@ fn a_file_of_unlabeled_rows() {
     assert_eq!(table.check.labels.origin, ConventionOrigin::Files);
     assert_eq!(table.check.labels.unlabeled_by_file, 2);
 
-    let pool = TableInput::from_bytes("pool.csv", "a,c\n1,2\n".as_bytes());
-    check_message(
-        read_with("a,b\n1,2\n3,4\n", |o| o.unlabeled = Some(pool)),
-        "pool.csv … missing: `b` … extra: `c`",
-    );
-    let pool = TableInput::from_bytes("pool.csv", "a,b\n1,2\n".as_bytes());
-    let table = read_with("a,b\n1,2\n3,4\n", |o| o.unlabeled = Some(pool)).unwrap();
+    let with_pool = |pool: &str| {
+        let pool = file("pool.csv", pool.as_bytes());
+        read_with("a,b\n1,2\n3,4\n", |o| o.unlabeled = Some(pool))
+    };
+    let told = "pool.csv … missing: `b` … extra: `c`";
+    check_message(with_pool("a,c\n1,2\n"), told);
+    let table = with_pool("a,b\n1,2\n").unwrap();
     assert_eq!(table.class_names, ["positive"]);
     assert_eq!(table.check.duplicates.labeled_in_pool, 1);
 }
@@ -169,18 +117,15 @@ fn a_file_of_unlabeled_rows() {
 #[test]
 fn a_list_of_positives() {
     let text = "sku,a,label\np1,1,junk\np2,2,\np3,3,\np4,4,\n";
+    let named = "sku,why\np3,dent\np1,crack\n";
     for (name, list, classes) in [
         ("found.txt", "p3\n\n p1 \n", vec!["positive"]),
-        (
-            "found.csv",
-            "sku,why\np3,dent\np1,crack\n",
-            vec!["crack", "dent"],
-        ),
+        ("found.csv", named, vec!["crack", "dent"]),
         ("found.tsv", "sku\np1\np3\np1\n", vec!["positive"]),
     ] {
         let table = read_with(text, |o| {
             o.positives = Some(Positives {
-                input: TableInput::from_bytes(name, list.as_bytes()),
+                input: file(name, list.as_bytes()),
                 key: "sku".to_owned(),
                 class_column: None,
             });

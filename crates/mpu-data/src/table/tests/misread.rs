@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::make::{floats, npy};
+use super::make::{floats, npy, wide};
 use super::*;
 
 /// The features of four rows and labels of this kind.
 fn with_labels(descr: &str, labels: &[u8]) -> Result<MpuTable> {
     let options = with(|o| {
-        o.labels = Some(TableInput::from_bytes("y.npy", npy(descr, "(4,)", labels)));
+        o.labels = Some(file("y.npy", npy(descr, "(4,)", labels)));
         o.convention = LabelConvention::Marked(vec![UnlabeledMarker::Zero, UnlabeledMarker::Blank]);
     });
     let features = npy("<f4", "(4, 1)", &floats(&[1.0, 2.0, 3.0, 4.0]));
-    read_table(TableInput::from_bytes("X.npy", features), &options)
+    read_table(file("X.npy", features), &options)
 }
 
 #[test]
@@ -64,19 +64,7 @@ fn texts_of_arrays_are_exact_or_refused() {
         check_message(with_labels("<U2", &bytes), "not valid Unicode");
     }
     // A NUL within a text is part of it.
-    let wide = |texts: [&str; 4]| {
-        let units = texts.map(|text| {
-            let mut units: Vec<u32> = text.chars().map(u32::from).collect();
-            units.resize(3, 0);
-            units
-        });
-        units
-            .concat()
-            .into_iter()
-            .flat_map(u32::to_le_bytes)
-            .collect::<Vec<u8>>()
-    };
-    let table = with_labels("<U3", &wide(["a\0b", "a\0c", "", "ä"])).unwrap();
+    let table = with_labels("<U3", &wide(&["a\0b", "a\0c", "", "ä"], 3)).unwrap();
     assert_eq!(table.class_names.len(), 3, "{:?}", table.class_names);
     let table = with_labels("|S3", b"a\0ba\0c\0\0\0x\0\0").unwrap();
     assert_eq!(table.class_names.len(), 3, "{:?}", table.class_names);
@@ -84,39 +72,24 @@ fn texts_of_arrays_are_exact_or_refused() {
 
 #[cfg(feature = "parquet")]
 mod ids_of_parquet {
-    use std::sync::Arc;
+    use ::parquet::data_type::Int64Type;
 
-    use ::parquet::data_type::{DoubleType, Int64Type};
-    use ::parquet::file::properties::WriterProperties;
-    use ::parquet::file::writer::SerializedFileWriter;
-
-    use super::super::make::write_column;
+    use super::super::make::parquet_beside;
     use super::*;
 
-    fn file(id: &str, ids: &[i64]) -> Vec<u8> {
-        let schema = format!("message t {{ {id}; required double x; required int64 label; }}");
-        let schema = Arc::new(::parquet::schema::parser::parse_message_type(&schema).unwrap());
-        let properties = Arc::new(WriterProperties::builder().build());
-        let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
-        let mut rows = writer.next_row_group().unwrap();
-        let numbers: Vec<f64> = (0..ids.len()).map(|i| i as f64).collect();
-        let labels: Vec<i64> = (0..ids.len()).map(|i| i64::from(i % 2 == 0)).collect();
-        write_column::<Int64Type>(&mut rows, ids, None);
-        write_column::<DoubleType>(&mut rows, &numbers, None);
-        write_column::<Int64Type>(&mut rows, &labels, None);
-        rows.close().unwrap();
-        writer.into_inner().unwrap()
+    fn of(id: &str, ids: &[i64]) -> Vec<u8> {
+        parquet_beside::<Int64Type>(&format!("{id};"), ids)
     }
 
     fn read_ids(bytes: Vec<u8>) -> Result<MpuTable> {
         let options = with(|o| o.id_column = Some("id".to_owned()));
-        read_table(TableInput::from_bytes("t.parquet", bytes), &options)
+        read_table(file("t.parquet", bytes), &options)
     }
 
     #[test]
     fn are_exact_beyond_63_bits() {
         let ids: Vec<i64> = (0..190).map(|i| (u64::MAX - i).cast_signed()).collect();
-        let table = read_ids(file("required int64 id (UINT_64)", &ids)).unwrap();
+        let table = read_ids(of("required int64 id (UINT_64)", &ids)).unwrap();
         let ids = table.ids.unwrap();
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 190);
         assert_eq!(ids[0], "18446744073709551615");
@@ -125,10 +98,10 @@ mod ids_of_parquet {
     #[test]
     fn are_exact_as_decimals_or_refused() {
         let ids = [i64::MAX, i64::MAX - 1, 1, 2];
-        let table = read_ids(file("required int64 id (DECIMAL(18,0))", &ids)).unwrap();
+        let table = read_ids(of("required int64 id (DECIMAL(18,0))", &ids)).unwrap();
         assert_eq!(table.ids.unwrap()[1], "9223372036854775806");
         check_message(
-            read_ids(file("required int64 id (DECIMAL(18,2))", &ids)),
+            read_ids(of("required int64 id (DECIMAL(18,2))", &ids)),
             "column `id` … more than 15 digits … hint:",
         );
     }
@@ -136,7 +109,7 @@ mod ids_of_parquet {
     /// The same footer, but for one number that is written as a varint of one byte.
     #[test]
     fn no_row_is_dropped_by_a_wrong_count() {
-        let bytes = file("required int64 id", &[5; 40]);
+        let bytes = of("required int64 id", &[5; 40]);
         let footer = bytes.len()
             - 8
             - u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap())
@@ -144,27 +117,18 @@ mod ids_of_parquet {
         let good = read_ids(bytes.clone()).unwrap();
         assert_eq!(good.labels.len(), 40);
         // 40 is written as 80; 20 would be 40.
-        let mut n_changed = 0;
-        for at in footer..bytes.len() - 8 {
-            if bytes[at] == 80 {
-                let mut fewer = bytes.clone();
+        let is_count = |at: &usize| bytes[*at] == 80;
+        let counts: Vec<usize> = (footer..bytes.len() - 8).filter(is_count).collect();
+        assert!(counts.len() >= 3, "{counts:?}");
+        // And all counts at once: then only the pages know better.
+        for changed in counts.chunks(1).chain([&counts[..]]) {
+            let mut fewer = bytes.clone();
+            for &at in changed {
                 fewer[at] = 40;
-                n_changed += 1;
-                if let Ok(table) = read_ids(fewer) {
-                    assert_eq!(table.labels.len(), 40, "byte {at}");
-                }
             }
-        }
-        assert!(n_changed >= 3, "{n_changed}");
-        // All counts at once: then only the pages know better.
-        let mut fewer = bytes.clone();
-        for byte in &mut fewer[footer..bytes.len() - 8] {
-            if *byte == 80 {
-                *byte = 40;
+            if let Ok(table) = read_ids(fewer) {
+                assert_eq!(table.labels.len(), 40, "bytes {changed:?}");
             }
-        }
-        if let Ok(table) = read_ids(fewer) {
-            assert_eq!(table.labels.len(), 40);
         }
     }
 }
@@ -173,36 +137,18 @@ mod ids_of_parquet {
 fn column(values: impl IntoIterator<Item = String>) -> String {
     let mut text = "a,b,label\n".to_owned();
     for (i, value) in values.into_iter().enumerate() {
-        writeln!(
-            text,
-            "{i},\"{value}\",{}",
-            if i % 3 == 0 { "x" } else { "" }
-        )
-        .unwrap();
+        let label = if i % 3 == 0 { "x" } else { "" };
+        writeln!(text, "{i},\"{value}\",{label}").unwrap();
     }
     text
-}
-
-fn warnings(table: &MpuTable) -> String {
-    let all: Vec<String> = table
-        .check
-        .warnings
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    all.join("\n")
 }
 
 #[test]
 fn a_decimal_comma_is_said_and_can_be_read() {
     let values = || (0..30).map(|i| format!("{i},5"));
     let table = read(&column(values())).unwrap();
-    let said = warnings(&table);
-    assert!(
-        said.contains("column `b` is taken as categories, though `0,5`"),
-        "{said}"
-    );
-    assert!(said.contains("--decimal-comma"), "{said}");
+    let told = "column `b` is taken as categories, though `0,5` … --decimal-comma";
+    check_text(&warnings(&table), told);
     assert!(
         table
             .check
@@ -221,10 +167,9 @@ fn a_decimal_comma_is_said_and_can_be_read() {
     assert!(!warnings(&table).contains("looks like"));
 
     // The schema remembers it, in its stored form as well.
-    let stored = serde_json::to_string(&table.schema).unwrap();
-    let schema: FeatureSchema = serde_json::from_str(&stored).unwrap();
+    let schema = stored(&table.schema);
     let later = || csv("a,b\n1,\"1.234,25\"\n");
-    let encoded = schema.encode(later(), &EncodeOptions::default()).unwrap();
+    let encoded = encode(&schema, later()).unwrap();
     assert_eq!(encoded.features.row(0), [1.0, 1234.25]);
     let point = EncodeOptions {
         decimal: Some(Decimal::Point),
@@ -244,21 +189,11 @@ fn a_decimal_comma_is_said_and_can_be_read() {
 #[test]
 fn thousands_are_said() {
     let table = read(&column((1..30).map(|i| format!("{i},234")))).unwrap();
-    let said = warnings(&table);
-    assert!(
-        said.contains("`1,234`") && said.contains("thousands"),
-        "{said}"
-    );
+    check_text(&warnings(&table), "`1,234` … thousands");
     let table = read(&column((1..30).map(|i| format!("{i}'234.50")))).unwrap();
     assert!(warnings(&table).contains("thousands"));
     // Among plain numbers, too.
-    let some = (0..30).map(|i| {
-        if i % 2 == 0 {
-            format!("{i}")
-        } else {
-            format!("{i},000")
-        }
-    });
+    let some = (0..30).map(|i| format!("{i}{}", ["", ",000"][i % 2]));
     assert!(warnings(&read(&column(some)).unwrap()).contains("looks like a number"));
     for format in ["{} %", "${}.50", "({})", "−{}"] {
         let values = (1..30).map(|i| format.replace("{}", &i.to_string()));
@@ -274,22 +209,17 @@ fn thousands_are_said() {
 fn a_separator_that_was_said_is_remembered() {
     let text = "a^b^label\n1^2^x\n2^3^x\n3^4^\n";
     let table = read_with(text, |o| o.delimiter = Some(b'^')).unwrap();
-    let stored = serde_json::to_string(&table.schema).unwrap();
-    let schema: FeatureSchema = serde_json::from_str(&stored).unwrap();
-    let encoded = schema.encode(csv("a^b\n5^6\n"), &EncodeOptions::default());
-    assert_eq!(encoded.unwrap().features.row(0), [5.0, 6.0]);
+    let schema = stored(&table.schema);
     let comma = EncodeOptions {
         delimiter: Some(b','),
         ..EncodeOptions::default()
     };
-    assert_eq!(
-        schema
-            .encode(csv("a,b\n5,6\n"), &comma)
-            .unwrap()
-            .features
-            .row(0),
-        [5.0, 6.0]
-    );
+    for encoded in [
+        encode(&schema, csv("a^b\n5^6\n")),
+        schema.encode(csv("a,b\n5,6\n"), &comma),
+    ] {
+        assert_eq!(encoded.unwrap().features.row(0), [5.0, 6.0]);
+    }
 }
 
 #[test]
@@ -324,24 +254,16 @@ fn a_class_called_na_is_said_and_can_be_kept() {
     let text = "a,label\n1,K\n2,Na\n3,NA\n4,K\n5,\n6,null\n";
     let table = read(text).unwrap();
     assert_eq!(table.class_names, ["K"]);
-    let said = warnings(&table);
-    for word in ["`NA`", "`Na`", "`null`", "--class-word NA"] {
-        assert!(said.contains(word), "{word}: {said}");
-    }
+    let told = "`NA` … `Na` … `null` … --class-word NA";
+    check_text(&warnings(&table), told);
     let table = read_with(text, |o| o.class_words = vec!["NA".to_owned()]).unwrap();
     assert_eq!(table.class_names, ["K", "NA", "Na"]);
     assert_eq!(table.check.unlabeled, 2);
     assert!(warnings(&table).contains("`null`"));
     // Held-out tables are read the same way.
-    let stored = serde_json::to_string(&table.schema).unwrap();
-    let schema: FeatureSchema = serde_json::from_str(&stored).unwrap();
-    let held_out = csv("a,label\n1,NA\n2,K\n");
-    let held_out = read_held_out(
-        held_out,
-        &schema,
-        &table.class_names,
-        &EncodeOptions::default(),
-    );
+    let (schema, classes) = (stored(&table.schema), &table.class_names);
+    let (held_out, options) = (csv("a,label\n1,NA\n2,K\n"), EncodeOptions::default());
+    let held_out = read_held_out(held_out, &schema, classes, &options);
     assert_eq!(held_out.unwrap().classes, [1, 0]);
 }
 
@@ -368,21 +290,14 @@ fn large_numbers_with_small_differences_stay_apart() {
         let columns = &table.check.columns;
         assert!(!columns[1].constant);
         assert_eq!(table.check.duplicates.rows, 0);
-        assert!(
-            !warnings(&table).contains("32 bits"),
-            "{}",
-            warnings(&table)
-        );
+        let said = warnings(&table);
+        assert!(!said.contains("32 bits"), "{said}");
         // Later rows are read alike.
-        let stored = serde_json::to_string(&table.schema).unwrap();
-        let schema: FeatureSchema = serde_json::from_str(&stored).unwrap();
-        let encoded = schema.encode(
-            csv(&text),
-            &EncodeOptions {
-                label_column: Some("label".to_owned()),
-                ..EncodeOptions::default()
-            },
-        );
+        let options = EncodeOptions {
+            label_column: Some("label".to_owned()),
+            ..EncodeOptions::default()
+        };
+        let encoded = stored(&table.schema).encode(csv(&text), &options);
         assert_eq!(encoded.unwrap().features, table.features);
     }
 }
@@ -393,13 +308,9 @@ fn large_numbers_of_typed_formats_stay_apart() {
         .flat_map(|i| (1.7e9 + f64::from(i)).to_le_bytes())
         .collect();
     let labels: Vec<u8> = (0..400).map(|i| u8::from(i % 2 == 0)).collect();
-    let options = with(|o| {
-        o.labels = Some(TableInput::from_bytes(
-            "y.npy",
-            npy("|u1", "(400,)", &labels),
-        ));
-    });
-    let input = TableInput::from_bytes("X.npy", npy("<f8", "(400, 1)", &stamps));
+    let labels = file("y.npy", npy("|u1", "(400,)", &labels));
+    let options = with(|o| o.labels = Some(labels));
+    let input = file("X.npy", npy("<f8", "(400, 1)", &stamps));
     let table = read_table(input, &options).unwrap();
     assert_eq!(distinct(&table, 0), 400);
 }
@@ -417,13 +328,8 @@ fn ordinary_numbers_keep_their_bits() {
     for value in values {
         let table = read(&column((0..300).map(value))).unwrap();
         for i in 0..300 {
-            let expected: f32 = value(i).parse().unwrap();
-            assert_eq!(
-                table.features.row(i)[1].to_bits(),
-                expected.to_bits(),
-                "{}",
-                value(i)
-            );
+            let (found, expected) = (table.features.row(i)[1], value(i).parse::<f32>().unwrap());
+            assert_eq!(found.to_bits(), expected.to_bits(), "{expected}");
         }
     }
 }
@@ -432,8 +338,7 @@ fn ordinary_numbers_keep_their_bits() {
 fn what_32_bits_cannot_tell_apart_is_said() {
     let spread = (0..300).map(|i| format!("{}", 16_777_217u64 * (1 + i / 2) + i % 2));
     let table = read(&column(spread)).unwrap();
-    let said = warnings(&table);
-    assert!(said.contains("32 bits") && said.contains("`b`"), "{said}");
+    check_text(&warnings(&table), "32 bits … `b`");
 }
 
 #[test]

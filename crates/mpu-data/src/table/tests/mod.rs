@@ -16,16 +16,29 @@ mod misread;
 mod sizes;
 mod unusual;
 
+use std::sync::Arc;
+
 use super::*;
+use crate::error::tests::{check_message, check_text};
+
+/// Bytes as a file of this name.
+fn file(name: &str, bytes: impl Into<Arc<[u8]>>) -> TableInput {
+    TableInput::from_bytes(name, bytes)
+}
 
 /// CSV text as an input.
 fn csv(text: &str) -> TableInput {
-    TableInput::from_bytes("items.csv", text.as_bytes())
+    file("items.csv", text.as_bytes())
+}
+
+/// Reads a file or folder with default options.
+fn read_file(input: impl Into<TableInput>) -> Result<MpuTable> {
+    read_table(input, &TableOptions::default())
 }
 
 /// Reads CSV text with default options.
 fn read(text: &str) -> Result<MpuTable> {
-    read_table(csv(text), &TableOptions::default())
+    read_file(csv(text))
 }
 
 /// Default options but for what `change` does to them.
@@ -40,13 +53,18 @@ fn read_with(text: &str, change: impl FnOnce(&mut TableOptions)) -> Result<MpuTa
     read_table(csv(text), &with(change))
 }
 
-/// The message of a refused table: it must contain what is written with dots between, as in `line 3 … hint:`.
-#[track_caller]
-fn check_message<T>(result: Result<T>, parts: &str) {
-    let error = result.err().expect("the table must be refused");
-    let message = error.to_string();
-    for part in parts.split(" … ") {
-        assert!(message.contains(part), "`{part}` is not in: {message}");
-    }
-    assert!(!message.ends_with('.'), "{message}");
+/// All that the check of a table says.
+fn warnings(table: &MpuTable) -> String {
+    let warnings = table.check.warnings.iter().map(ToString::to_string);
+    warnings.collect::<Vec<String>>().join("\n")
+}
+
+/// A schema as it is read back.
+fn stored(schema: &FeatureSchema) -> FeatureSchema {
+    serde_json::from_str(&serde_json::to_string(schema).unwrap()).unwrap()
+}
+
+/// Encodes a later table with default options.
+fn encode(schema: &FeatureSchema, later: impl Into<TableInput>) -> Result<EncodedTable> {
+    schema.encode(later, &EncodeOptions::default())
 }

@@ -14,9 +14,13 @@ fn rows(cell: impl Fn(usize) -> String) -> String {
     text
 }
 
-fn said(table: &MpuTable) -> String {
-    let warnings = table.check.warnings.iter().map(ToString::to_string);
-    warnings.collect::<Vec<String>>().join("\n")
+/// Reads text with its ids.
+fn read(text: &str) -> Result<MpuTable> {
+    read_table(csv(text), &with_id())
+}
+
+fn said(text: &str) -> String {
+    warnings(&read(text).unwrap())
 }
 
 fn with_id() -> TableOptions {
@@ -26,7 +30,6 @@ fn with_id() -> TableOptions {
 #[test]
 fn line_ends_of_old_macs_are_named() {
     let text = rows(|i| i.to_string());
-    let read = |text: &str| read_table(csv(text), &with_id());
     assert_eq!(read(&text.replace('\n', "\r\n")).unwrap().labels.len(), 12);
     check_message(
         read(&text.replace('\n', "\r")),
@@ -40,41 +43,28 @@ fn line_ends_of_old_macs_are_named() {
 #[test]
 fn a_note_for_excel_is_named() {
     let text = format!("sep=;\n{}", rows(|i| i.to_string()).replace(',', ";"));
-    check_message(
-        read_table(csv(&text), &with_id()),
-        "line 1 … Excel … remove this line",
-    );
+    check_message(read(&text), "line 1 … Excel … remove this line");
 }
 
 #[test]
 fn classes_that_look_alike_are_said() {
     let text = rows(|i| i.to_string()) + "s1,5,X\ns2,6,y\u{a0}\n";
-    let table = read_table(csv(&text), &with_id()).unwrap();
+    let table = read(&text).unwrap();
     assert_eq!(table.class_names.len(), 4);
-    let said = said(&table);
-    assert!(said.contains("`X`, `x`"), "{said}");
-    assert!(said.contains("`y\\u{a0}`"), "{said}");
+    check_text(&warnings(&table), "`X`, `x` … `y\\u{a0}`");
     let accents = rows(|i| i.to_string()) + "s1,5,caf\u{e9}\ns2,6,cafe\u{301}\n";
-    let said = self::said(&read_table(csv(&accents), &with_id()).unwrap());
-    assert!(said.contains("`cafe\\u{301}`, `caf\u{e9}`"), "{said}");
-    let plain = read_table(csv(&rows(|i| i.to_string())), &with_id()).unwrap();
+    check_text(&said(&accents), "`cafe\\u{301}`, `caf\u{e9}`");
+    let plain = read(&rows(|i| i.to_string())).unwrap();
     let looks_alike = |w: &Warning| matches!(w, Warning::AlikeClasses { .. });
     assert!(!plain.check.warnings.iter().any(looks_alike));
 }
 
 #[test]
 fn numbers_that_may_be_codes_are_said() {
-    let said_of = |cell: fn(usize) -> String| {
-        let table = read_table(csv(&rows(cell)), &with_id()).unwrap();
-        said(&table)
-    };
-    let codes = said_of(|i| format!("{:03}", i * 37 % 400));
-    assert!(codes.contains("`000` begins with a zero"), "{codes}");
-    assert!(codes.contains("--categorical a"), "{codes}");
-    for plain in [
-        said_of(|i| format!("0.{i}")),
-        said_of(|i| (10 * i).to_string()),
-    ] {
+    let codes = said(&rows(|i| format!("{:03}", i * 37 % 400)));
+    check_text(&codes, "`000` begins with a zero … --categorical a");
+    for plain in [rows(|i| format!("0.{i}")), rows(|i| (10 * i).to_string())] {
+        let plain = said(&plain);
         assert!(!plain.contains("begins with a zero"), "{plain}");
     }
     let options = TableOptions {
@@ -82,7 +72,7 @@ fn numbers_that_may_be_codes_are_said() {
         ..with_id()
     };
     let kept = read_table(csv(&rows(|i| format!("{:03}", i % 3))), &options).unwrap();
-    assert!(!said(&kept).contains("begins with a zero"));
+    assert!(!warnings(&kept).contains("begins with a zero"));
     let names = kept.schema.feature_names();
     assert!(names.iter().any(|name| name.contains("002")), "{names:?}");
 }
@@ -90,12 +80,8 @@ fn numbers_that_may_be_codes_are_said() {
 #[test]
 fn ids_that_repeat_are_said() {
     let text = rows(|i| i.to_string()) + "r3,50,\nr3,60,\nr4,70,\n";
-    let table = read_table(csv(&text), &with_id()).unwrap();
-    let said = said(&table);
-    assert!(
-        said.contains("3 rows have the id of an earlier row, such as `r3`"),
-        "{said}"
-    );
+    let told = "3 rows have the id of an earlier row, such as `r3`";
+    check_text(&said(&text), told);
 }
 
 #[test]
@@ -105,18 +91,14 @@ fn gaps_are_counted_and_not_said_to_be_filled() {
         ..with_id()
     };
     let text = rows(|i| if i == 5 { String::new() } else { i.to_string() });
-    let said = said(&read_table(csv(&text), &options).unwrap());
-    assert!(said.contains("1 missing value, in `a`"), "{said}");
+    let table = read_table(csv(&text), &options).unwrap();
+    check_text(&warnings(&table), "1 missing value, in `a`");
 }
 
 #[test]
 fn several_labels_in_a_row_are_refused() {
-    let bytes = b"1 1:1\n2 1:2\n1,2 1:3\n0 1:1\n".to_vec();
-    let input = TableInput::from_bytes("a.libsvm", bytes);
-    check_message(
-        read_table(input, &TableOptions::default()),
-        "line 3 … `1,2` … several labels … hint:",
-    );
+    let input = file("a.libsvm", *b"1 1:1\n2 1:2\n1,2 1:3\n0 1:1\n");
+    check_message(read_file(input), "line 3 … `1,2` … several labels … hint:");
 }
 
 #[test]
@@ -127,25 +109,17 @@ fn a_name_of_another_program_says_what_to_do() {
         ("a.json", "CSV or Parquet"),
         ("a.what", "--input-format"),
     ] {
-        let input = TableInput::from_bytes(name, b"x".to_vec());
-        let read = read_table(input, &TableOptions::default());
+        let read = read_file(file(name, *b"x"));
         check_message(read, &format!("{name} … {told}"));
     }
 }
 
 #[test]
 fn what_is_too_large_says_how_to_go_on() {
-    let text = rows(|i| {
-        if i == 3 {
-            "1e400".to_owned()
-        } else {
-            i.to_string()
-        }
-    });
-    check_message(
-        read_table(csv(&text), &with_id()),
-        "line 5 … `1e400` … hint: … --exclude",
-    );
+    // The fourth cell is this one.
+    let with_cell = |cell: &str| rows(|i| if i == 3 { cell.into() } else { i.to_string() });
+    let text = with_cell("1e400");
+    check_message(read(&text), "line 5 … `1e400` … hint: … --exclude");
     let options = TableOptions {
         limits: Limits {
             record_bytes: 64,
@@ -153,50 +127,27 @@ fn what_is_too_large_says_how_to_go_on() {
         },
         ..with_id()
     };
-    let long = rows(|i| {
-        if i == 3 {
-            "\"".to_owned() + &"a".repeat(300_000)
-        } else {
-            i.to_string()
-        }
-    });
+    let long = with_cell(&("\"".to_owned() + &"a".repeat(300_000)));
     check_message(read_table(csv(&long), &options), "--limit record-bytes=N");
 }
 
 #[cfg(feature = "parquet")]
 mod parquet_types {
-    use std::sync::Arc;
+    use ::parquet::data_type::{
+        ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    };
 
-    use ::parquet::data_type::{ByteArrayType, FixedLenByteArray, FixedLenByteArrayType};
-    use ::parquet::data_type::{DataType, DoubleType, Int64Type};
-    use ::parquet::file::properties::WriterProperties;
-    use ::parquet::file::writer::SerializedFileWriter;
-
-    use super::super::make::write_column;
+    use super::super::make::parquet_beside;
     use super::*;
-
-    /// A table of one further column beside `x` and `label`.
-    fn file<T: DataType>(column: &str, values: &[T::T], levels: Option<&[i16]>) -> Vec<u8> {
-        let schema = format!("message t {{ {column} required double x; required int64 label; }}");
-        let schema = Arc::new(::parquet::schema::parser::parse_message_type(&schema).unwrap());
-        let properties = Arc::new(WriterProperties::builder().build());
-        let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
-        let mut rows = writer.next_row_group().unwrap();
-        let n = values.len();
-        write_column::<T>(&mut rows, values, levels);
-        write_column::<DoubleType>(
-            &mut rows,
-            &(0..n).map(|i| i as f64).collect::<Vec<_>>(),
-            None,
-        );
-        write_column::<Int64Type>(&mut rows, &[0, 1, 2].repeat(n.div_ceil(3))[..n], None);
-        rows.close().unwrap();
-        writer.into_inner().unwrap()
-    }
 
     fn read(bytes: Vec<u8>, exclude: &[&str]) -> Result<MpuTable> {
         let options = with(|o| o.exclude = exclude.iter().map(|&name| name.to_owned()).collect());
-        read_table(TableInput::from_bytes("t.parquet", bytes), &options)
+        read_table(file("t.parquet", bytes), &options)
+    }
+
+    /// The same of a column of bytes of fixed length.
+    fn read_fixed(column: &str, values: &[FixedLenByteArray]) -> Result<MpuTable> {
+        read(parquet_beside::<FixedLenByteArrayType>(column, values), &[])
     }
 
     fn fixed(values: impl Iterator<Item = Vec<u8>>) -> Vec<FixedLenByteArray> {
@@ -215,7 +166,7 @@ mod parquet_types {
         let cents: Vec<i32> = (0..150).map(|i| 25 * (i - 70)).collect();
         let values = fixed(cents.iter().map(|c| c.to_be_bytes()[1..].to_vec()));
         let column = "required fixed_len_byte_array(3) price (DECIMAL(6,2));";
-        let table = read(file::<FixedLenByteArrayType>(column, &values, None), &[]).unwrap();
+        let table = read_fixed(column, &values).unwrap();
         let expected: Vec<f32> = cents
             .iter()
             .map(|&c| (f64::from(c) / 100.0) as f32)
@@ -224,8 +175,8 @@ mod parquet_types {
         // More digits than a number can hold are refused, not rounded.
         let wide = fixed((0..12).map(|i| vec![1 + i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]));
         let column = "required fixed_len_byte_array(12) price (DECIMAL(28,2));";
-        let refused = read(file::<FixedLenByteArrayType>(column, &wide, None), &[]);
-        check_message(refused, "column `price` … more than 15 digits … hint:");
+        let told = "column `price` … more than 15 digits … hint:";
+        check_message(read_fixed(column, &wide), told);
     }
 
     #[test]
@@ -234,7 +185,7 @@ mod parquet_types {
         let halves = [0x3e00_u16, 0xc000, 0x3400];
         let values = fixed((0..12).map(|i| halves[i % 3].to_le_bytes().to_vec()));
         let column = "required fixed_len_byte_array(2) h (FLOAT16);";
-        let table = read(file::<FixedLenByteArrayType>(column, &values, None), &[]).unwrap();
+        let table = read_fixed(column, &values).unwrap();
         assert_eq!(first_column(&table)[..3], [1.5, -2.0, 0.25]);
     }
 
@@ -242,48 +193,36 @@ mod parquet_types {
     fn bytes_and_lists_are_refused_by_name_and_can_be_left_out() {
         let values = fixed((0..12).map(|i| vec![i, 0, 7]));
         let column = "required fixed_len_byte_array(3) raw;";
-        let bytes = file::<FixedLenByteArrayType>(column, &values, None);
-        check_message(
-            read(bytes.clone(), &[]),
-            "column `raw` … not read … --exclude",
-        );
+        let bytes = parquet_beside::<FixedLenByteArrayType>(column, &values);
+        let told = "column `raw` … not read … --exclude";
+        check_message(read(bytes.clone(), &[]), told);
         assert_eq!(read(bytes, &["raw"]).unwrap().labels.len(), 12);
 
         let values: Vec<f64> = (0..12).map(f64::from).collect();
         let column = "required group place { required double north; }";
-        let bytes = file::<DoubleType>(column, &values, None);
-        check_message(
-            read(bytes.clone(), &[]),
-            "column `place.north` … nested … --exclude",
-        );
+        let bytes = parquet_beside::<DoubleType>(column, &values);
+        let told = "column `place.north` … nested … --exclude";
+        check_message(read(bytes.clone(), &[]), told);
         assert_eq!(read(bytes, &["place.north"]).unwrap().labels.len(), 12);
 
         let values: Vec<_> = (0..12_u8).map(|i| vec![0xff, i].into()).collect();
-        let bytes = file::<ByteArrayType>("required binary raw;", &values, None);
+        let bytes = parquet_beside::<ByteArrayType>("required binary raw;", &values);
         check_message(read(bytes, &[]), "column `raw` … not UTF-8 … hint:");
     }
 
     #[test]
     fn a_file_without_rows_says_so() {
-        let bytes = file::<DoubleType>("required double a;", &[], None);
+        let bytes = parquet_beside::<DoubleType>("required double a;", &[]);
         check_message(read(bytes, &[]), "t.parquet … no rows");
     }
 }
 
 #[cfg(feature = "images")]
 mod pictures {
-    use std::path::Path;
-
     use ::image::ImageFormat::{Jpeg, Png};
 
-    use super::super::make::image;
+    use super::super::make::{image, write};
     use super::*;
-
-    fn write(folder: &Path, name: &str, bytes: &[u8]) {
-        let path = folder.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
-    }
 
     #[test]
     fn a_class_without_images_is_said() {
@@ -293,8 +232,8 @@ mod pictures {
         }
         write(folder.path(), "crack/a.gif", b"GIF89a");
         std::fs::create_dir(folder.path().join("rust")).unwrap();
-        let said = said(&read_table(folder.path(), &TableOptions::default()).unwrap());
-        assert!(said.contains("no images in `crack`, `rust`"), "{said}");
+        let table = read_file(folder.path()).unwrap();
+        check_text(&warnings(&table), "no images in `crack`, `rust`");
     }
 
     /// A JPEG whose camera was held upright, as its EXIF says.
@@ -320,13 +259,10 @@ mod pictures {
         ] {
             write(folder.path(), name, bytes);
         }
-        let table = read_table(folder.path(), &TableOptions::default()).unwrap();
+        let table = read_file(folder.path()).unwrap();
         let row = |name: &str| {
-            let ids = table.ids.as_ref().unwrap();
-            table
-                .features
-                .row(ids.iter().position(|id| id == name).unwrap())
-                .to_vec()
+            let place = table.ids.iter().flatten().position(|id| id == name);
+            table.features.row(place.unwrap())
         };
         let (plain, turned) = (row("x/plain.jpg"), row("x/turned.jpg"));
         for (y, x) in (0..4).flat_map(|y| (0..4).map(move |x| (y, x))) {

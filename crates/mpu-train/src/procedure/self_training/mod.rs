@@ -2,22 +2,24 @@
 
 mod targets;
 
+use std::fmt::Display;
+
 use mpu_data::{Priors, bad_setting};
 use mpu_models::Params;
 use mpu_risk::{Estimator, Groups, Objective, PoolSurprise};
 use serde::{Deserialize, Serialize};
 
 use self::targets::{average, match_priors, raise_priors};
-use super::{Procedure, no_best_epoch, pool_places};
+use super::{Procedure, pool_places};
 use crate::checkpoint::State;
 use crate::engine::{Engine, Rows};
 use crate::error::{Result, checkpoint};
 use crate::event::Event;
 use crate::problem::Problem;
-use crate::settings::Keep;
 use crate::trainer::Run;
 
 pub use self::targets::Collapse;
+pub(crate) use self::targets::probabilities;
 
 mpu_data::defaults! {
     /// The constants of `csmpu-st`, each with its reason.
@@ -85,61 +87,41 @@ impl SelfTraining {
 
     /// Checks every range.
     pub(crate) fn check(&self, epochs: usize) -> Result<()> {
-        let warm_up_fits = !self.warm_up.needs_targets() && !self.warm_up.uses_hidden_labels();
-        let ranges = [
-            (
-                self.n_folds() != 1,
-                "train.self-training.folds",
-                self.n_folds().to_string(),
-                "0 or at least 2",
-            ),
-            (
-                warm_up_fits,
-                "train.self-training.warm-up",
-                self.warm_up.to_string(),
-                "a method that needs neither targets nor hidden labels",
-            ),
-            (
-                (1..epochs).contains(&self.warm_up_epochs),
-                "train.self-training.warm-up-epochs",
-                self.warm_up_epochs.to_string(),
-                "at least 1 and below train.epochs (--epochs)",
-            ),
-            (
-                (0.0..1.0).contains(&self.momentum),
-                "train.self-training.momentum",
-                self.momentum.to_string(),
-                "at least 0 and below 1",
-            ),
-            (
-                self.collapse_distance > 0.0 && self.collapse_distance <= 1.0,
-                "train.self-training.collapse-distance",
-                self.collapse_distance.to_string(),
-                "above 0 and at most 1",
-            ),
-            (
-                (0.0..1.0).contains(&self.least_kept),
-                "train.self-training.least-kept",
-                self.least_kept.to_string(),
-                "at least 0 and below 1",
-            ),
-            (
-                (0.0..=1.0).contains(&self.labeled_share),
-                "train.self-training.labeled-share",
-                self.labeled_share.to_string(),
-                "from 0 to 1",
-            ),
-            (
-                (0.5..=1.0).contains(&self.sure),
-                "train.self-training.sure",
-                self.sure.to_string(),
-                "from 0.5 to 1",
-            ),
-        ];
-        match ranges.into_iter().find(|(holds, ..)| !holds) {
-            Some((_, name, value, allowed)) => Err(bad_setting(name, value, allowed)),
-            None => Ok(()),
+        let refused = |name: &str, value: &dyn Display, allowed: &str| {
+            Err(bad_setting(
+                format!("train.self-training.{name}"),
+                value,
+                allowed,
+            ))
+        };
+        if self.n_folds() == 1 {
+            return refused("folds", &self.n_folds(), "0 or at least 2");
         }
+        if self.warm_up.needs_targets() || self.warm_up.uses_hidden_labels() {
+            let allowed = "a method that needs neither targets nor hidden labels";
+            return refused("warm-up", &self.warm_up, allowed);
+        }
+        if !(1..epochs).contains(&self.warm_up_epochs) {
+            let allowed = "at least 1 and below train.epochs (--epochs)";
+            return refused("warm-up-epochs", &self.warm_up_epochs, allowed);
+        }
+        if !(0.0..1.0).contains(&self.momentum) {
+            return refused("momentum", &self.momentum, "at least 0 and below 1");
+        }
+        let distance = self.collapse_distance;
+        if !(distance > 0.0 && distance <= 1.0) {
+            return refused("collapse-distance", &distance, "above 0 and at most 1");
+        }
+        if !(0.0..1.0).contains(&self.least_kept) {
+            return refused("least-kept", &self.least_kept, "at least 0 and below 1");
+        }
+        if !(0.0..=1.0).contains(&self.labeled_share) {
+            return refused("labeled-share", &self.labeled_share, "from 0 to 1");
+        }
+        if !(0.5..=1.0).contains(&self.sure) {
+            return refused("sure", &self.sure, "from 0.5 to 1");
+        }
+        Ok(())
     }
 }
 
@@ -167,9 +149,6 @@ impl<'a> Stages<'a> {
     pub(super) fn new(run: &'a Run, problem: &'a Problem) -> Result<Self> {
         let constants = run.settings.self_training.unwrap_or_default();
         constants.check(run.settings.epochs)?;
-        if run.settings.keep == Keep::BestRisk {
-            return Err(no_best_epoch());
-        }
         Ok(Self {
             run,
             problem,
@@ -240,13 +219,7 @@ impl Procedure for Stages<'_> {
                 "its targets are those of a teacher: train.self-training.folds was not 0",
             ));
         };
-        let needed = self.places.iter().flatten().count() * self.problem.classes().get();
-        let found = state.targets.len();
-        if found != needed {
-            return Err(checkpoint(format!(
-                "it has {found} targets where the pool needs {needed}: it is of other rows, or of another method"
-            )));
-        }
+        state.check_targets(self.places.iter().flatten().count() * self.problem.classes().get())?;
         let scores = self.scores(engine, Some(&kept.params))?;
         self.second = Some(self.second(&scores)?);
         Ok(())
@@ -300,6 +273,7 @@ impl Procedure for Stages<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::check_message;
 
     #[test]
     fn constants_out_of_range_are_refused_by_name() {
@@ -308,8 +282,7 @@ mod tests {
         let refused = |told: &str, spoil: fn(&mut SelfTraining)| {
             let mut bad = good;
             spoil(&mut bad);
-            let error = bad.check(40).unwrap_err().to_string();
-            assert!(error.contains(told), "{error}");
+            check_message(bad.check(40), told);
         };
         refused("warm-up is csmpu-st", |it| {
             it.warm_up = Objective::SoftTargets;

@@ -120,7 +120,7 @@ pub(crate) fn match_priors(scores: &[f32], priors: &Priors) -> PoolTargets {
 }
 
 /// The softmax of each row of `k` scores.
-fn probabilities(scores: &[f32], k: usize) -> Vec<f64> {
+pub(crate) fn probabilities(scores: &[f32], k: usize) -> Vec<f64> {
     let mut q = Vec::with_capacity(scores.len());
     for row in scores.chunks(k) {
         let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
