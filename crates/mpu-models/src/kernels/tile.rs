@@ -250,15 +250,18 @@ unsafe fn strip<L: Lanes, const R: usize>(
                 out_row: product.out.row,
                 wanted: full.min(product.columns - panel * full),
             };
-            let a = match product.order {
-                Order::Rows(pitch) => a.add(row * pitch),
-                Order::Columns(_) => strip_of.as_ptr(),
-                Order::Panels(_) => a.add(row * full),
-            };
             if tile.wanted > L::N {
-                tile.compute::<L, R, 2>(a, product.order);
+                match product.order {
+                    Order::Rows(pitch) => tile.of_rows::<L, R, 2>(a.add(row * pitch), pitch),
+                    Order::Columns(_) => tile.of_strip::<L, R, 2>(strip_of.as_ptr()),
+                    Order::Panels(pitch) => tile.of_panels::<L, R, 2>(a.add(row * full), pitch),
+                }
             } else {
-                tile.compute::<L, R, 1>(a, product.order);
+                match product.order {
+                    Order::Rows(pitch) => tile.of_rows::<L, R, 1>(a.add(row * pitch), pitch),
+                    Order::Columns(_) => tile.of_strip::<L, R, 1>(strip_of.as_ptr()),
+                    Order::Panels(pitch) => tile.of_panels::<L, R, 1>(a.add(row * full), pitch),
+                }
             }
         }
     }
@@ -281,31 +284,48 @@ impl Tile {
     /// # Safety
     /// All that is read and written is inside, and the caller is compiled for `L`.
     #[inline(always)]
-    unsafe fn compute<L: Lanes, const R: usize, const C: usize>(self, a: *const f32, order: Order) {
-        let width = 2 * L::N;
+    unsafe fn of_rows<L: Lanes, const R: usize, const C: usize>(self, a: *const f32, pitch: usize) {
         // SAFETY: as the caller promises.
         unsafe {
             let mut sums = [[L::splat(0.0); C]; R];
-            match order {
-                Order::Rows(pitch) => {
-                    for k in 0..self.depth {
-                        step::<L, R, C>(&mut sums, a.add(k), pitch, self.b.add(k * width));
-                    }
-                }
-                // Laid one behind the other for this strip.
-                Order::Columns(_) => {
-                    for k in 0..self.depth {
-                        step::<L, R, C>(&mut sums, a.add(k * R), 1, self.b.add(k * width));
-                    }
-                }
-                Order::Panels(pitch) => {
-                    for panel in 0..self.depth / width {
-                        let (a, b) = (a.add(panel * pitch), self.b.add(panel * width * width));
-                        for k in (0..width).step_by(UNROLLED) {
-                            for k in k..k + UNROLLED {
-                                step::<L, R, C>(&mut sums, a.add(k), width, b.add(k * width));
-                            }
-                        }
+            for k in 0..self.depth {
+                step::<L, R, C>(&mut sums, a.add(k), pitch, self.b.add(k * 2 * L::N));
+            }
+            self.store(&sums);
+        }
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn of_strip<L: Lanes, const R: usize, const C: usize>(self, a: *const f32) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let mut sums = [[L::splat(0.0); C]; R];
+            for k in 0..self.depth {
+                step::<L, R, C>(&mut sums, a.add(k * R), 1, self.b.add(k * 2 * L::N));
+            }
+            self.store(&sums);
+        }
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn of_panels<L: Lanes, const R: usize, const C: usize>(
+        self,
+        a: *const f32,
+        pitch: usize,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let mut sums = [[L::splat(0.0); C]; R];
+            let width = 2 * L::N;
+            for panel in 0..self.depth / width {
+                let (a, b) = (a.add(panel * pitch), self.b.add(panel * width * width));
+                for k in (0..width).step_by(UNROLLED) {
+                    for k in k..k + UNROLLED {
+                        step::<L, R, C>(&mut sums, a.add(k), width, b.add(k * width));
                     }
                 }
             }
