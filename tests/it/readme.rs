@@ -35,11 +35,13 @@ fn commands(page: &'static str) -> Vec<&'static str> {
 /// The sweep of the pages, and where a copy with fewer epochs lies in the folder of the commands.
 const SWEEP: [&str; 2] = ["configs/sweeps/waveform1.toml", "sweep-of-one-epoch.toml"];
 
-/// The same command with an epoch or two on generated rows: that it runs does not depend on how long it trains.
+/// The same command with fewer epochs: that it runs does not depend on how long it trains.
 fn shortened(line: &str) -> String {
     let line = line.replace(SWEEP[0], SWEEP[1]);
-    if !line.starts_with("train") || line.contains("--data ") {
+    if !line.starts_with("train") {
         line
+    } else if line.contains("--data ") {
+        line + " --epochs 25"
     } else if line.contains("--epochs 20") {
         line.replace("--epochs 20", "--epochs 2")
     } else {

@@ -54,7 +54,7 @@ pub(crate) fn tests() -> Vec<Trial> {
 
 /// `examples/own_model/` on a subset of Fashion-MNIST.
 fn the_network_of_the_example_beats_the_perceptron() {
-    let [mlp, own] = crate::own_model::accuracies(&locations(), 3000, 12).unwrap();
+    let [mlp, own] = crate::own_model::accuracies(&locations(), 2000, 8).unwrap();
     println!("MLP-5 {mlp}, the network of the example {own}");
     assert!(own > mlp, "the network {own}, MLP-5 {mlp}");
 }

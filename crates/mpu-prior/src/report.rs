@@ -287,7 +287,7 @@ mod tests {
                 EstimatorKind::Km2 => Box::new(slow),
                 _ => kind.build(),
             };
-            let report = estimate(&margins, estimator.as_ref(), &options(20), Seed(1)).unwrap();
+            let report = estimate(&margins, estimator.as_ref(), &options(10), Seed(1)).unwrap();
             let tolerance = if kind == EstimatorKind::Km2 {
                 0.08
             } else {
@@ -302,7 +302,7 @@ mod tests {
             assert_eq!(report.matching.is_some(), kind == EstimatorKind::Moments);
             assert_eq!(
                 report.kept.as_ref().map(Vec::len),
-                Some(estimator.most_replicates().min(20))
+                Some(estimator.most_replicates().min(10))
             );
             assert!(report.priors().is_ok());
             let text = serde_json::to_string(&report).unwrap();

@@ -113,7 +113,7 @@ fn plane(radius: f64) -> Plane {
 }
 
 /// Samples of each setting.
-const RUNS: i32 = 6;
+const RUNS: i32 = 3;
 
 #[test]
 fn accuracy_without_labels_is_near_the_truth_and_its_interval_holds_it() {
