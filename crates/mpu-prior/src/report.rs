@@ -277,9 +277,9 @@ mod tests {
         let truth = [0.3, 0.15];
         let margins = separable(&truth, 400, 3000, Seed(11));
         for kind in EstimatorKind::ALL {
-            // KM2 is slow without optimisation: fewer rows and replicates, whose own share deviates by 0.04.
+            // KM2 is slow without optimisation: fewer rows and replicates, whose own share deviates by 0.05.
             let slow = KernelMean {
-                n_rows: 120,
+                n_rows: 80,
                 most_replicates: 2,
                 ..KernelMean::default()
             };

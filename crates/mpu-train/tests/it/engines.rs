@@ -148,7 +148,7 @@ fn every_method_has_the_fused_losses_with_a_perceptron() {
 #[test]
 fn every_method_has_the_fused_losses_with_a_residual_network() {
     // Normalised over few pixels, the last bits grow fast: smaller steps keep them small. Two epochs follow a warm-up.
-    agrees(&resnet(), 80, 5, 1e-4);
+    agrees(&resnet(), 60, 5, 1e-4);
 }
 
 /// Stops at a step, and keeps the last checkpoint as bytes.
