@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::Folder;
 
 const TRAIN: &str =
-    "train --data examples/products/products.csv --label-column defect --id-column id";
+    "train --data examples/products/products.csv --label-column defect --id-column id --epochs 25";
 
 /// Trains on the products and judges by those that were checked; the true figures.
 fn judged(folder: &Folder, out: &str, extra: &str) -> Value {

@@ -102,7 +102,7 @@ fn column(folder: &Folder, file: &str, name: &str) -> Vec<String> {
 }
 
 /// A forest beside a network that takes a while to train.
-const AUTO: &str = "train --data items.csv --label-column kind --id-column item --epochs 200 \
+const AUTO: &str = "train --data items.csv --label-column kind --id-column item --epochs 100 \
      --set model={kind=\"auto\",hidden=[16]} --set train.checkpoint-every=1 --out";
 
 #[test]

@@ -20,6 +20,6 @@ fn a_network_of_ones_own_is_trained_on_generated_images() {
     let source = include_str!("../../examples/own_model/src/main.rs");
     assert!(source.lines().count() < 60);
     let nowhere = Locations::offline_in(Path::new("no-such-folder"));
-    let [_, own] = program::accuracies(&nowhere, 600, 16).unwrap();
+    let [_, own] = program::accuracies(&nowhere, 400, 10).unwrap();
     assert!(own > 0.5, "one of four would be chance: {own}");
 }

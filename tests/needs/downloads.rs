@@ -121,7 +121,7 @@ fn the_hub_is_believed_if_its_rows_are_the_published_ones() {
     };
 
     let dir = tempfile::tempdir().unwrap();
-    let good = hub(train, test.clone());
+    let good = hub(train, test);
     let mut locations = online(dir.path(), None, &good);
     let located = fetch(id, &locations, &Quiet).unwrap();
     assert_eq!(located.origin, Origin::Download);
@@ -131,7 +131,7 @@ fn the_hub_is_believed_if_its_rows_are_the_published_ones() {
     assert!(verification.is_as_published());
 
     let dir = tempfile::tempdir().unwrap();
-    let bad = hub(few, test);
+    let bad = hub(few.clone(), few);
     let silent = Server::start(|_, _| Response::new(404, b""));
     let failures = Failures::default();
     let locations = online(dir.path(), Some(&silent), &bad);

@@ -54,7 +54,7 @@ pub(crate) fn tests() -> Vec<Trial> {
 
 /// `examples/own_model/` on a subset of Fashion-MNIST.
 fn the_network_of_the_example_beats_the_perceptron() {
-    let [mlp, own] = crate::own_model::accuracies(&locations(), 3000, 12).unwrap();
+    let [mlp, own] = crate::own_model::accuracies(&locations(), 2000, 8).unwrap();
     println!("MLP-5 {mlp}, the network of the example {own}");
     assert!(own > mlp, "the network {own}, MLP-5 {mlp}");
 }
@@ -216,7 +216,7 @@ fn the_published_holdout_is_kept_where_there_is_one() {
 }
 
 fn features_are_as_published(id: DatasetId, low: f32, high: f32) {
-    let mut data = load_with(id, &locations(), 1);
+    let data = load_with(id, &locations(), 1);
     let values = data.train.features().values();
     let ends = values
         .iter()
@@ -224,11 +224,12 @@ fn features_are_as_published(id: DatasetId, low: f32, high: f32) {
             (a.min(v), b.max(v))
         });
     assert_eq!(ends, (low, high));
-    let rows: Vec<usize> = (0..data.train.n_rows()).collect();
-    let scaler = Scaling::MinMax.fit(data.train.features(), &rows).unwrap();
-    scaler.apply(data.train.features_mut()).unwrap();
-    let mut scaled = data.train.features().values().iter();
-    assert!(scaled.all(|v| (0.0..=1.0).contains(v)));
+    // Some thousand rows are enough for the scaling.
+    let rows: Vec<usize> = (0..data.train.n_rows().min(4000)).collect();
+    let mut some = data.train.features().select(&rows);
+    let scaler = Scaling::MinMax.fit(&some, &rows).unwrap();
+    scaler.apply(&mut some).unwrap();
+    assert!(some.values().iter().all(|v| (0.0..=1.0).contains(v)));
 }
 
 /// The published file was made by the same generator: class means agree within sampling noise.
@@ -272,7 +273,7 @@ fn estimates_by_clusters_are_better_where_easy_digits_are_labelled() {
     let data = load_with(DatasetId::Pendigits, &locations(), 1).train;
     let digits = [[0, 2, 6], [1, 5, 9]];
     let (mut plain, mut grouped, mut noticed) = (0.0, 0.0, 0);
-    for seed in 1..=2 {
+    for seed in [1] {
         let mut by_digit = vec![Vec::new(); 10];
         for (row, &digit) in data.labels().iter().enumerate() {
             by_digit[digit].push(row);

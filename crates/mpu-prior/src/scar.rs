@@ -318,17 +318,17 @@ mod tests {
     #[test]
     fn preferred_rows_are_noticed_and_a_random_draw_is_not() {
         let (mut alarms, mut noticed, mut errors) = (0, 0, 0.0);
-        for seed in 0..40 {
+        for seed in 0..20 {
             let random = run(&[50, 50, 50], -9.0, seed);
             alarms += u32::from(random.selection[0].selection == Selection::Uneven);
             let biased = run(&[110, 20, 20], -9.0, seed);
             noticed += u32::from(biased.selection[0].selection == Selection::Uneven);
-            errors += (biased.priors.classes[0].estimate - 0.3).abs() / 40.0;
+            errors += (biased.priors.classes[0].estimate - 0.3).abs() / 20.0;
             let group = &biased.selection[0].groups[0];
             assert!((group.labeled_share - 110.0 / 150.0).abs() < 1e-12);
             assert!((group.pool_share - 1.0 / 3.0).abs() < 0.12, "{group:?}");
         }
-        assert!(alarms <= 2 && noticed >= 38, "{alarms} and {noticed} of 40");
+        assert!(alarms <= 1 && noticed >= 19, "{alarms} and {noticed} of 20");
         assert!(errors < 0.03, "{errors}");
     }
 
@@ -336,13 +336,13 @@ mod tests {
     fn overlap_is_not_taken_for_a_preference() {
         // Half of the negatives' rows look like the third sub-group: its prior cannot be seen.
         let (mut alarms, mut unseen) = (0, 0);
-        for seed in 0..40 {
+        for seed in 0..20 {
             let found = run(&[50, 50, 50], 19.0, seed);
             let of = &found.selection[0];
             unseen += u32::from(!of.groups[2].seen);
             alarms += u32::from(of.selection == Selection::Uneven);
         }
-        assert!(unseen >= 30 && alarms <= 2, "{unseen} {alarms}");
+        assert!(unseen >= 15 && alarms <= 1, "{unseen} {alarms}");
     }
 
     #[test]

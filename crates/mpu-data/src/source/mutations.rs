@@ -13,11 +13,11 @@ use super::unpack::{Limit, gunzip, unlzw};
 use super::{cifar, idx, mat, text};
 use crate::split::draw::below;
 
-/// Mutations of each reader's files: as many as `MPU_MUTATIONS` says. `.ci/run` asks for five times as many as are made
+/// Mutations of each reader's files: as many as `MPU_MUTATIONS` says. `.ci/run` asks for ten times as many as are made
 /// without it.
 pub(crate) fn n_mutations() -> usize {
     let asked = std::env::var("MPU_MUTATIONS");
-    asked.map_or(10_000, |n| n.parse().expect("MPU_MUTATIONS is a number"))
+    asked.map_or(5_000, |n| n.parse().expect("MPU_MUTATIONS is a number"))
 }
 
 /// Small enough that a reader which ignored it would be caught by the test's own checks.

@@ -113,7 +113,7 @@ fn bent(plane: &Plane, x: [f64; 2], bend: f64) -> Vec<f32> {
 }
 
 /// Samples of each setting.
-const RUNS: i32 = 6;
+const RUNS: i32 = 3;
 
 #[test]
 fn accuracy_without_labels_is_near_the_truth_and_its_interval_holds_it() {

@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use mpu::data::Seed;
 use mpu::prior::EstimateOptions;
@@ -29,11 +30,17 @@ fn short() -> ClassifierParams {
     Classifier::params().priors(priors).epochs(8).threads(1)
 }
 
+/// That fit, which many tests begin with.
+fn fitted() -> &'static Classifier {
+    static FITTED: OnceLock<Classifier> = OnceLock::new();
+    FITTED.get_or_init(|| short().fit(&table()).unwrap())
+}
+
 #[test]
 fn a_saved_classifier_answers_the_same_and_nothing_depends_on_threads() {
     let folder = tempfile::tempdir().unwrap();
     let table = table();
-    let model = short().seed(3).fit(&table).unwrap();
+    let model = fitted();
     let rows = model.rows(products("new.csv")).unwrap();
     let answers = model.predict(&rows).unwrap();
     assert_eq!(answers.answers.len(), 280);
@@ -44,7 +51,7 @@ fn a_saved_classifier_answers_the_same_and_nothing_depends_on_threads() {
     assert_eq!(again.names(), ["dent", "loose", "scratch", "unknown"]);
     let told = model.save(&path).unwrap_err().to_string();
     assert!(told.contains("holds files already"), "{told}");
-    let two = short().seed(3).threads(2).fit(&table).unwrap();
+    let two = short().threads(2).fit(&table).unwrap();
     assert_eq!(two.predict(&rows).unwrap(), answers);
     let other = short().seed(4).fit(&table).unwrap();
     assert_ne!(other.predict(&rows).unwrap(), answers);
@@ -52,7 +59,7 @@ fn a_saved_classifier_answers_the_same_and_nothing_depends_on_threads() {
 
 #[test]
 fn other_class_shares_move_the_answers() {
-    let model = short().fit(&table()).unwrap();
+    let model = fitted();
     let rows = model.rows(products("new.csv")).unwrap();
     let plain = model.predict(&rows).unwrap();
     let found = model.estimate_target(&rows).unwrap().priors;
@@ -92,7 +99,6 @@ impl Observer for Stopper {
 #[test]
 fn a_fit_that_was_stopped_goes_on_to_the_same_end() {
     let table = table();
-    let whole = short().fit(&table).unwrap();
     let mut stopper = Stopper {
         epochs: 6,
         state: None,
@@ -101,7 +107,7 @@ fn a_fit_that_was_stopped_goes_on_to_the_same_end() {
     assert!(stopped.is_stopped(), "{stopped}");
     assert!(stopped.to_string().contains("after epoch 6"), "{stopped}");
     let resumed = short().resume(stopper.state.unwrap()).fit(&table).unwrap();
-    assert_eq!(resumed.weights(), whole.weights());
+    assert_eq!(resumed.weights(), fitted().weights());
 }
 
 /// An observer that cannot do its work.
@@ -157,9 +163,8 @@ fn bad_settings_are_refused_by_name() {
         .find(|m| m.uses_hidden_labels())
         .unwrap();
     assert!(told(short().method(hidden)).contains("true class"));
-    let model = short().fit(&table).unwrap();
     let narrow = mpu::data::Features::new(vec![1.0; 4], mpu::data::Shape::Vector(2)).unwrap();
-    assert!(model.predict(&narrow).is_err());
+    assert!(fitted().predict(&narrow).is_err());
 }
 
 /// Rows of two classes and a pool, as a matrix in memory and as the text of a file.

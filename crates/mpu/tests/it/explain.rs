@@ -1,4 +1,5 @@
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use mpu::data::Features;
 use mpu::{Classifier, ModelConfig, MpuTable, Shown, TableOptions, read_table};
@@ -56,10 +57,16 @@ fn models() -> [ModelConfig; 3] {
     ]
 }
 
+/// The models, each fitted by two threads, which both tests look at.
+fn by_two_threads() -> &'static [Classifier; 3] {
+    static FITTED: OnceLock<[Classifier; 3]> = OnceLock::new();
+    FITTED.get_or_init(|| models().map(|config| fitted(&table(), config, 2)))
+}
+
 #[test]
 fn columns_that_decide_matter_and_others_do_not() {
     let table = table();
-    for config in models() {
+    for (config, two) in models().into_iter().zip(by_two_threads()) {
         let model = fitted(&table, config.clone(), 1);
         let found = model.card().importances.as_ref().unwrap();
         assert_eq!(found.not_tried, 0);
@@ -81,7 +88,6 @@ fn columns_that_decide_matter_and_others_do_not() {
             "{config:?}: {found:?}"
         );
         assert_eq!((of("constant").rise, of("constant").error), (0.0, 0.0));
-        let two = fitted(&table, config, 2);
         assert_eq!(two.card().importances.as_ref(), Some(found));
     }
 }
@@ -89,8 +95,7 @@ fn columns_that_decide_matter_and_others_do_not() {
 #[test]
 fn an_answer_is_explained_by_what_decided_it() {
     let table = table();
-    for config in models() {
-        let model = fitted(&table, config.clone(), 2);
+    for (config, model) in models().into_iter().zip(by_two_threads()) {
         let width = model.schema().unwrap().width();
         // noise, weight, blue, grey, red, constant
         assert_eq!(width, 6);

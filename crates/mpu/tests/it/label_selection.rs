@@ -55,7 +55,7 @@ fn sample(labeled: [usize; 3], seed: u64) -> Sample {
 
 /// Draws with and without a bias.
 const BIASED: u64 = 2;
-const RANDOM: u64 = 5;
+const RANDOM: u64 = 3;
 
 struct Run {
     /// Mean absolute error of the priors: as usual, and by sub-groups.
