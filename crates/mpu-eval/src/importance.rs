@@ -37,7 +37,7 @@ impl Importance {
     /// ```
     ///
     /// `base` has `ℓ_j(x)`, and the standard error is `√(Σ_j (d_j - I_c)² / (n(n-1)))`. The rows must not have been
-    /// trained on: of rows that a model knows by heart it needs every column.
+    /// trained on: for rows that it has memorised, a model needs every column.
     #[doc(alias = "eq:permutation-importance")]
     pub fn of_column<E>(
         rows: &[f32],

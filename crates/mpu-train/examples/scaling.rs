@@ -15,7 +15,7 @@ use mpu_data::{Features, MpuLabel, Priors, Seed, Shape};
 use mpu_models::ModelSpec;
 use mpu_train::{Control, Event, Observer, Problem, Run, Sample, TrainSettings};
 
-/// Prints a line an epoch.
+/// Prints a line for each epoch.
 struct Clock(Instant);
 
 impl Observer for Clock {

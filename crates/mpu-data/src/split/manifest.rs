@@ -249,7 +249,7 @@ impl Split {
     }
 
     /// The counts of all groups, for people and for JSON.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> SplitSummary {
         let counts = |groups: &[Vec<usize>]| groups.iter().map(Vec::len).collect();
         let n_classes = self.spec.classes.get();
         let dropped = |dropped: &Dropped| DroppedCount {
@@ -257,7 +257,7 @@ impl Split {
             reason: dropped.reason,
             rows: dropped.rows.len(),
         };
-        Summary {
+        SplitSummary {
             spec: self.spec.clone(),
             labeled: counts(&self.labeled),
             pool: self.pool.len(),
@@ -277,7 +277,7 @@ impl Split {
 
 /// The counts of a split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct SplitSummary {
     /// The choices it was drawn with.
     pub spec: SplitSpec,
     /// Labelled training rows of each observed class.

@@ -23,5 +23,5 @@ pub mod draw;
 pub mod manifest;
 pub mod protocol;
 
-pub use manifest::{DropReason, Dropped, Group, Oracle, Split, Summary, Validation};
+pub use manifest::{DropReason, Dropped, Group, Oracle, Split, SplitSummary, Validation};
 pub use protocol::{Note, Plan, Protocol, Scenario, SplitSpec};

@@ -45,13 +45,13 @@ pub(crate) struct NormPlace {
 
 /// Mean and summed squared deviation of some values.
 #[derive(Debug, Clone, Copy, Default)]
-struct Summary {
+struct MeanAndDeviation {
     count: f64,
     mean: f64,
     deviation: f64,
 }
 
-impl Summary {
+impl MeanAndDeviation {
     /// The summary of both samples together (Chan, Golub and LeVeque 1979).
     fn merge(self, other: Self) -> Self {
         let count = self.count + other.count;
@@ -102,9 +102,9 @@ impl Moments {
         let (means, vars) =
             buffers[place.running..][..2 * place.channels].split_at_mut(place.channels);
         for channel in 0..place.channels {
-            let mut all = Summary::default();
+            let mut all = MeanAndDeviation::default();
             for (count, values) in parts.clone() {
-                all = all.merge(Summary {
+                all = all.merge(MeanAndDeviation {
                     count: count as f64,
                     mean: values[channel] as f64,
                     deviation: values[place.channels + channel] as f64,

@@ -1,7 +1,7 @@
 //! The forest of a table: a teacher that tells labelled rows from the pool, and a student that learns classes.
 //!
 //! 1. The **teacher** answers "labelled as which class, or from the pool?". Each row is answered by the trees that have
-//!    not seen it, so that no row of the pool is known by heart as one of the pool ([`Teacher`]).
+//!    not seen it, so that no row of the pool is merely remembered as one of the pool ([`Teacher`]).
 //! 2. Its answers give the class priors (`mpu-prior`), and with them a **target** for each row of the pool: how
 //!    probable each class is (`Ground::posteriors`).
 //! 3. The **student** learns these targets and the labels together ([`Student`]). Rows that neither teacher nor
