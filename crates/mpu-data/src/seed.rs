@@ -19,6 +19,8 @@ pub enum Stream {
     Init,
     /// Order of rows in an epoch.
     Shuffle,
+    /// Values of hidden layers that training leaves out.
+    Dropout,
     /// Random changes to inputs.
     Augment,
     /// Bootstrap resampling.
@@ -36,6 +38,7 @@ named!(Stream, "random stream", {
     Split => "split",
     Init => "init",
     Shuffle => "shuffle",
+    Dropout => "dropout",
     Augment => "augment",
     Bootstrap => "bootstrap",
     Forest => "forest",

@@ -97,6 +97,12 @@ pub enum Error {
     )]
     NoForward,
 
+    /// Values to be left out of a network that is no perceptron.
+    #[error(
+        "only an MLP can leave values out in training, not a ResNet or a network of your own\nhint: set dropout to 0"
+    )]
+    NoDropout,
+
     /// A number of an architecture or of an optimiser out of range.
     #[error("{field} is {found}: it must be {allowed}")]
     Setting {

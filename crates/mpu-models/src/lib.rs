@@ -45,6 +45,7 @@
 //! ```
 
 mod device_optim;
+mod dropout;
 mod error;
 pub mod forest;
 pub mod fused;
@@ -67,6 +68,7 @@ pub use candle_core;
 /// The layers, in the version that they are from.
 pub use candle_nn;
 pub use device_optim::DeviceOptimizer;
+pub use dropout::Dropout;
 pub use error::{Error, Result};
 pub use init::Init;
 pub use layout::{Entry, Role};

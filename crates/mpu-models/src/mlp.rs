@@ -3,6 +3,7 @@
 use candle_core::{Module as _, ModuleT, Result, Tensor};
 use candle_nn::{Linear, VarBuilder, linear};
 
+use crate::dropout::Dropout;
 use crate::norm::{BatchNorm, relu};
 use crate::spec::MlpSpec;
 
@@ -28,15 +29,24 @@ impl Mlp {
             head: linear(inputs, spec.outputs, head)?,
         })
     }
-}
 
-impl ModuleT for Mlp {
     /// Scores `[n, outputs]` of rows `[n, inputs]`.
-    fn forward_t(&self, x: &Tensor, train: bool) -> Result<Tensor> {
+    pub(crate) fn forward(
+        &self,
+        x: &Tensor,
+        train: bool,
+        dropout: Option<Dropout>,
+    ) -> Result<Tensor> {
         let mut x = x.clone();
-        for (linear, norm) in &self.hidden {
+        for (layer, (linear, norm)) in self.hidden.iter().enumerate() {
             let active = relu(&linear.forward(&x)?)?;
             x = norm.forward_t(&active, train)?;
+            if let Some(dropout) = dropout {
+                let (rows, units) = x.dims2()?;
+                let factors = dropout.factors(layer, rows, units);
+                let factors = Tensor::from_vec(factors, (rows, units), x.device())?;
+                x = (x * factors.to_dtype(linear.weight().dtype())?)?;
+            }
         }
         self.head.forward(&x)
     }

@@ -30,7 +30,14 @@ pub struct Network {
     device: Device,
     /// What trainable variables are stored and computed in.
     dtype: DType,
-    body: Body,
+    layers: Layers,
+}
+
+/// A network that is built: ours apart that can leave values out.
+#[derive(Clone)]
+enum Layers {
+    Mlp(Mlp),
+    Other(Body),
 }
 
 impl fmt::Debug for Network {
@@ -63,9 +70,11 @@ impl Network {
     ) -> Result<Self> {
         Self::with(params, device, dtype, |vb| {
             Ok(match (module, params.spec()) {
-                (Some(module), _) => module.build(vb).during(BUILDING)?,
-                (None, ModelSpec::Mlp(mlp)) => Arc::new(Mlp::new(mlp, &vb).during(BUILDING)?),
-                (None, ModelSpec::ResNet(net)) => Arc::new(ResNet::new(net, &vb).during(BUILDING)?),
+                (Some(module), _) => Layers::Other(module.build(vb).during(BUILDING)?),
+                (None, ModelSpec::Mlp(mlp)) => Layers::Mlp(Mlp::new(mlp, &vb).during(BUILDING)?),
+                (None, ModelSpec::ResNet(net)) => {
+                    Layers::Other(Arc::new(ResNet::new(net, &vb).during(BUILDING)?))
+                }
                 (None, ModelSpec::Module(_)) => {
                     return Err(Error::OwnNetwork {
                         what: "a network without a module",
@@ -80,7 +89,7 @@ impl Network {
         params: &Params,
         device: &Device,
         dtype: DType,
-        build: impl FnOnce(VarBuilder<'static>) -> Result<Body>,
+        build: impl FnOnce(VarBuilder<'static>) -> Result<Layers>,
     ) -> Result<Self> {
         let (mut vars, mut named) = (Vec::new(), BTreeMap::new());
         for (entry, tensor) in params.to_tensors(device)? {
@@ -95,14 +104,14 @@ impl Network {
             named.insert(entry.name.clone(), var);
         }
         let backend = Box::new(Named(named));
-        let body = build(VarBuilder::from_backend(backend, dtype, device.clone()))?;
+        let layers = build(VarBuilder::from_backend(backend, dtype, device.clone()))?;
         Ok(Self {
             spec: params.spec().clone(),
             entries: params.entries().to_vec(),
             vars,
             device: device.clone(),
             dtype,
-            body,
+            layers,
         })
     }
 
@@ -119,7 +128,7 @@ impl Network {
     /// Scores `[n, outputs]` of a batch: rows `[n, inputs]`, which for an image model are images
     /// in the order channel, row, column (`[n, channels, height, width]` will do as well).
     ///
-    /// In [`Mode::Train`] the running statistics of batch normalisation move. Nothing is read back from the device.
+    /// In training the running statistics of batch normalisation move. Nothing is read back from the device.
     pub fn forward(&self, batch: &Tensor, mode: Mode) -> Result<Tensor> {
         let n_rows = batch.dim(0).during("reading the batch's shape")?;
         let needed = n_rows * self.spec.inputs();
@@ -131,10 +140,19 @@ impl Network {
                 needed,
             });
         }
+        let dropout = match (mode, &self.layers) {
+            (Mode::Drop(_), Layers::Other(_)) => return Err(Error::NoDropout),
+            (Mode::Drop(dropout), Layers::Mlp(_)) => Some(dropout),
+            _ => None,
+        };
+        let training = mode != Mode::Eval;
         let scores = batch
             .reshape(self.spec.batch_dims(n_rows))
             .and_then(|batch| batch.to_dtype(self.dtype))
-            .and_then(|batch| self.body.forward_t(&batch, mode == Mode::Train))
+            .and_then(|batch| match &self.layers {
+                Layers::Mlp(mlp) => mlp.forward(&batch, training, dropout),
+                Layers::Other(body) => body.forward_t(&batch, training),
+            })
             .and_then(|scores| scores.to_dtype(DType::F32))
             .during("the forward pass")?;
         let needed = [n_rows, self.spec.outputs()];

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mpu_data::Shape;
 use serde::{Deserialize, Serialize};
 
+use crate::dropout::Dropout;
 use crate::error::{Error, Result, setting};
 
 /// Whether a pass trains the network or only asks it.
@@ -15,6 +16,8 @@ use crate::error::{Error, Result, setting};
 pub enum Mode {
     /// Statistics of the batch; the running statistics move.
     Train,
+    /// The same, with some values of the hidden layers left out: for perceptrons.
+    Drop(Dropout),
     /// Running statistics; nothing moves.
     Eval,
 }

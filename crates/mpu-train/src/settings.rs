@@ -88,6 +88,10 @@ mpu_data::defaults! {
         pub schedule: Schedule = Schedule::Constant,
         /// How rows are put into batches.
         pub batching: Batching = Batching::Shuffled,
+        /// The share of the values of each hidden layer that a step leaves out, chosen anew for every step; at least 0 and at most 0.99. More
+        /// than 0 for perceptrons only.
+        #[serde(skip_serializing_if = "is_default")]
+        pub dropout: f64 = 0.0,
         /// How weights begin.
         pub init: Init = Init::KaimingNormal,
         /// The optimiser.
@@ -130,6 +134,10 @@ impl TrainSettings {
             let allowed = "a finite number above 0";
             return Err(bad_setting("train.lr", self.lr, allowed));
         }
+        if !(0.0..=0.99).contains(&self.dropout) {
+            let allowed = "at least 0 and at most 0.99";
+            return Err(bad_setting("train.dropout", self.dropout, allowed));
+        }
         mpu_models::Optimizer::new(self.optimizer, 1)?;
         if let Some(constants) = self.pulse {
             constants.check(self.epochs)?;
@@ -170,6 +178,13 @@ mod tests {
                 ..good.clone()
             };
             check_message(bad.check(), name);
+        }
+        for dropout in [-0.1, 1.0, f64::NAN] {
+            let bad = TrainSettings {
+                dropout,
+                ..good.clone()
+            };
+            check_message(bad.check(), "train.dropout");
         }
         let optimizer = OptimSpec::Sgd { momentum: 1.5 };
         assert!(TrainSettings { optimizer, ..good }.check().is_err());

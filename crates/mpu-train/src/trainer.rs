@@ -1,8 +1,8 @@
 //! The training loop, short enough to read in one sitting.
 
-use mpu_data::{MpuLabel, Priors, Seed, Stream, mismatch};
+use mpu_data::{MpuLabel, Priors, Seed, Stream, bad_setting, mismatch};
 use mpu_loss::{CostMatrix, Loss};
-use mpu_models::{ModelSpec, Module, Optimizer, Params, Threads};
+use mpu_models::{Dropout, ModelSpec, Module, Optimizer, Params, Threads};
 use mpu_risk::{Estimator, Groups, Placement};
 
 use crate::batch::Batches;
@@ -160,13 +160,18 @@ impl Run {
         })
     }
 
-    /// Whether the architecture fits the rows and classes of a problem.
+    /// Whether the architecture fits the settings, and the rows and classes of a problem.
     fn check_model(&self, problem: &Problem) -> Result<()> {
         let found = (self.model.inputs(), self.model.outputs());
         let needed = (
             problem.train().features.shape().len(),
             problem.classes().get(),
         );
+        let dropout = self.settings.dropout;
+        if dropout > 0.0 && !matches!(self.model, ModelSpec::Mlp(_)) {
+            let allowed = "0: only an MLP can leave values out";
+            return Err(bad_setting("train.dropout", dropout, allowed));
+        }
         if found == needed {
             return Ok(());
         }
@@ -175,6 +180,17 @@ impl Run {
             format!("{} inputs and {} outputs", found.0, found.1),
             format!("the data have {} and {} classes", needed.0, needed.1),
         ))
+    }
+
+    /// What the steps of an epoch leave out; empty if nothing is.
+    fn dropouts(&self, epoch: usize, n_batches: usize) -> Result<Vec<Dropout>> {
+        let share = self.settings.dropout;
+        if share == 0.0 {
+            return Ok(Vec::new());
+        }
+        let mut rng = self.seed.stream_at(Stream::Dropout, epoch as u64);
+        let dropouts = (0..n_batches).map(|_| Dropout::draw(share, &mut rng));
+        Ok(dropouts.collect::<mpu_models::Result<_>>()?)
     }
 
     /// The state before the first epoch.
@@ -290,7 +306,7 @@ impl<'a> Progress<'a> {
         let lr = settings.schedule.rate(settings.lr, epoch, settings.epochs);
         let labels = &problem.train().labels;
         let (engine, procedure) = (&mut self.engine, self.procedure.as_ref());
-        let plan = Epoch {
+        let mut plan = Epoch {
             batches: Batches::draw(
                 labels,
                 settings.batching,
@@ -301,7 +317,9 @@ impl<'a> Progress<'a> {
             estimator: procedure.estimator(),
             groups: &|rows| groups(problem, procedure, &self.state, rows),
             lr,
+            dropouts: Vec::new(),
         };
+        plan.dropouts = run.dropouts(epoch, plan.batches.len())?;
         let diverged = |batch: usize| Error::Diverged {
             epoch: epoch + 1,
             batch: batch + 1,

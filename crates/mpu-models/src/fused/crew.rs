@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::kernels::isa::Isa;
-use crate::kernels::panels::{self, Unit, transpose};
+use crate::kernels::panels::{self, LeftOut, Unit, transpose};
 use crate::kernels::tile::{Place, Product};
 use crate::norm::EPS;
 use crate::threads::Threads;
@@ -23,6 +23,7 @@ pub(super) enum Task<'a> {
         normal: Place<'a>,
         gammas: &'a [f32],
         betas: &'a [f32],
+        left_out: Option<LeftOut>,
     },
     /// A block of a hidden layer whose statistics are known.
     Known {
@@ -39,6 +40,7 @@ pub(super) enum Task<'a> {
         active: &'a [f32],
         first: usize,
         share: f64,
+        left_out: Option<LeftOut>,
     },
     /// A panel of units, a line for each row.
     Turn {
@@ -122,6 +124,7 @@ impl Crew {
                 mut normal,
                 gammas,
                 betas,
+                left_out,
             } => {
                 product.compute(isa);
                 let z = &mut product.out;
@@ -134,6 +137,7 @@ impl Crew {
                     unit.normalize(unit.mean, unit.sums[1] / n as f64, gamma, beta);
                 }
                 panels::affine(isa, z, units, &mut normal);
+                panels::leave_out(isa, &mut normal, left_out);
             }
             Task::Back {
                 mut product,
@@ -141,9 +145,11 @@ impl Crew {
                 active,
                 first,
                 share,
+                left_out,
             } => {
                 product.compute(isa);
                 let dy = &mut product.out;
+                panels::leave_out(isa, dy, left_out);
                 panels::norm_sums(isa, dy, dy.beside(active, first), units);
                 for unit in units.iter_mut() {
                     unit.turn(share);

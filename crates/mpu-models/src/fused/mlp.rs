@@ -9,8 +9,9 @@ use std::ops::Range;
 
 use super::crew::{Crew, Task};
 use super::moments::{NormPlace, Statistics};
+use crate::dropout::Dropout;
 use crate::kernels::isa::Isa;
-use crate::kernels::panels::{self, BLOCK, Unit};
+use crate::kernels::panels::{self, BLOCK, LeftOut, Unit};
 use crate::kernels::rows;
 use crate::kernels::tile::{Order, Place, Product, WIDEST};
 use crate::norm::MOMENTUM;
@@ -69,6 +70,8 @@ pub(super) struct MlpWorkspace {
     /// Gradients of two neighbouring layers, in panels.
     slope: Vec<f32>,
     next_slope: Vec<f32>,
+    /// What the last forward pass left out.
+    dropout: Option<Dropout>,
 }
 
 impl LinearPlace {
@@ -141,6 +144,7 @@ impl MlpWorkspace {
             scores: panels(spec.outputs),
             slope: panels(widest),
             next_slope: panels(widest),
+            dropout: None,
         }
     }
 
@@ -193,6 +197,7 @@ impl MlpWorkspace {
         &mut self,
         trainable: &[f32],
         mut statistics: Statistics<'_>,
+        dropout: Option<Dropout>,
         x: Option<&[f32]>,
         logits: &mut [f32],
     ) {
@@ -210,9 +215,18 @@ impl MlpWorkspace {
             _ => self.pack(n, x),
         }
 
+        self.dropout = dropout;
+
         let mut input: &[f32] = &self.input;
         let mut before: Option<(&[f32], &mut [f32], usize)> = None;
-        for layer in &mut self.hidden {
+        for (index, layer) in self.hidden.iter_mut().enumerate() {
+            let left_out = |block: usize| {
+                dropout.map(|dropout| LeftOut {
+                    dropout,
+                    layer: index,
+                    first: block * BLOCK,
+                })
+            };
             let (linear, norm) = (layer.linear, layer.norm);
             let crew = Crew::new(self.isa, self.threads, n * linear.inputs * linear.outputs);
             for (unit, &bias) in layer.units.iter_mut().zip(&trainable[linear.bias_range()]) {
@@ -231,17 +245,18 @@ impl MlpWorkspace {
                         trainable[norm.scale..][..2 * norm.channels].split_at(norm.channels);
                     let coefficients = gammas.chunks(BLOCK).zip(betas.chunks(BLOCK));
                     let blocks = products.zip(normals).zip(units.chunks_mut(BLOCK));
-                    let blocks = blocks.zip(coefficients);
+                    let blocks = blocks.zip(coefficients).enumerate();
                     let blocks =
-                        blocks.map(
-                            |(((product, normal), units), (gammas, betas))| Task::Train {
+                        blocks.map(|(block, (((product, normal), units), (gammas, betas)))| {
+                            Task::Train {
                                 product,
                                 units,
                                 normal,
                                 gammas,
                                 betas,
-                            },
-                        );
+                                left_out: left_out(block),
+                            }
+                        });
                     crew.work(inputs, n, blocks.chain(turn));
                     layer.move_running(n, buffers);
                 }
@@ -255,9 +270,11 @@ impl MlpWorkspace {
                     let z = Place::blocks(isa, &mut layer.active, linear.outputs, n_panels, BLOCK);
                     let out =
                         Place::blocks(isa, &mut layer.normal, linear.outputs, n_panels, BLOCK);
-                    for ((mut z, mut out), units) in z.zip(out).zip(units.chunks_mut(BLOCK)) {
+                    let blocks = z.zip(out).zip(units.chunks_mut(BLOCK));
+                    for (block, ((mut z, mut out), units)) in blocks.enumerate() {
                         panels::bias_relu_sum(self.isa, &mut z, n, units);
                         panels::affine(self.isa, &mut z, units, &mut out);
+                        panels::leave_out(self.isa, &mut out, left_out(block));
                     }
                 }
                 Statistics::Running(buffers) => {
@@ -353,6 +370,11 @@ impl MlpWorkspace {
             active,
             first: block * BLOCK,
             share,
+            left_out: self.dropout.map(|dropout| LeftOut {
+                dropout,
+                layer: index - 1,
+                first: block * BLOCK,
+            }),
         });
         crew.work(linear.inputs, n, blocks.chain(weights));
         self.hidden[index - 1].store_gradients(gradient);

@@ -151,7 +151,7 @@ impl Workspace {
 
     /// The scores of the batch, `n_rows × outputs`, row by row.
     ///
-    /// In [`Mode::Train`] the running statistics in `params` move.
+    /// In training the running statistics in `params` move.
     pub fn forward(&mut self, params: &mut Params, mode: Mode) -> Result<&[f32]> {
         self.check(params)?;
         if self.n_rows == 0 {
@@ -160,10 +160,15 @@ impl Workspace {
                 max: self.max_rows,
             });
         }
-        self.ready = mode == Mode::Train;
+        let dropout = match (mode, &self.body) {
+            (Mode::Drop(_), Body::ResNet(_)) => return Err(Error::NoDropout),
+            (Mode::Drop(dropout), Body::Mlp(_)) => Some(dropout),
+            _ => None,
+        };
+        self.ready = mode != Mode::Eval;
         let (trainable, buffers) = params.split_mut();
         let statistics = match mode {
-            Mode::Train => Statistics::Batch(buffers),
+            Mode::Train | Mode::Drop(_) => Statistics::Batch(buffers),
             Mode::Eval => Statistics::Running(buffers),
         };
         let x = &self.batch[..self.n_rows * self.spec.inputs()];
@@ -171,7 +176,7 @@ impl Workspace {
         match &mut self.body {
             Body::Mlp(body) => {
                 let x = (!self.gathered).then_some(x);
-                body.forward(trainable, statistics, x, logits);
+                body.forward(trainable, statistics, dropout, x, logits);
             }
             Body::ResNet(body) => body.forward(trainable, statistics, x, logits),
         }
@@ -180,7 +185,7 @@ impl Workspace {
 
     /// The gradient of the loss with respect to every trainable value, in the order of
     /// [`Params::trainable`], from its gradient with respect to the scores of the last
-    /// [`Workspace::forward`] in [`Mode::Train`]. `params` must be as they were then.
+    /// [`Workspace::forward`] in training. `params` must be as they were then.
     pub fn backward(&mut self, params: &Params, dlogits: &[f32]) -> Result<&[f32]> {
         self.check(params)?;
         if !self.ready {
@@ -224,7 +229,7 @@ impl Workspace {
         {
             let statistics = Statistics::Running(params.buffers());
             match &mut self.body {
-                Body::Mlp(body) => body.forward(trainable, statistics, Some(x), logits),
+                Body::Mlp(body) => body.forward(trainable, statistics, None, Some(x), logits),
                 Body::ResNet(body) => body.forward(trainable, statistics, x, logits),
             }
         }

@@ -6,6 +6,7 @@
 use super::isa::{Isa, Kind};
 use super::rows::{self, Backward};
 use super::tile::{Place, WIDEST};
+use crate::dropout::Dropout;
 
 /// The most units of a block: a multiple of the rows of every tile.
 pub(crate) const BLOCK: usize = 24;
@@ -217,6 +218,29 @@ pub(crate) fn norm_relu_backward<'a>(
         sums.add(|sum| rows::norm_relu_backward(isa, dy, z, k, sum));
     }
     sums.finish();
+}
+
+/// What dropout leaves out of a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LeftOut {
+    pub(crate) dropout: Dropout,
+    /// The hidden layer, and the unit of it that the block begins with.
+    pub(crate) layer: usize,
+    pub(crate) first: usize,
+}
+
+/// Leaves values out, or their gradients.
+pub(crate) fn leave_out(isa: Isa, values: &mut Place<'_>, left_out: Option<LeftOut>) {
+    let Some(out) = left_out else {
+        return;
+    };
+    let width = isa.panel();
+    for (panel, values) in values.panels_mut().enumerate() {
+        for (unit, values) in values.chunks_exact_mut(width).enumerate() {
+            let unit = out.first + unit;
+            out.dropout.apply(out.layer, unit, panel * width, values);
+        }
+    }
 }
 
 /// `out[j, i] ← x[i, j]` for `rows × columns` numbers; rows of either lie so far apart.

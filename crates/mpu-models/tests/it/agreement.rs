@@ -2,11 +2,16 @@
 
 use candle_core::{Device, Tensor};
 use mpu_models::fused::Workspace;
-use mpu_models::{Init, Mode, ModelSpec, Network, Params, Result, Threads};
+use mpu_models::{Dropout, Init, Mode, ModelSpec, Network, Params, Result, Threads};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use crate::networks::{draws, mlp, resnet};
+
+fn dropping(share: f64, seed: u64) -> Mode {
+    let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+    Mode::Drop(Dropout::draw(share, rng).unwrap())
+}
 
 /// Parameters with nothing at its default: scales, shifts and running statistics moved as well.
 fn params_of(spec: &ModelSpec, rng: &mut ChaCha8Rng) -> Params {
@@ -35,8 +40,8 @@ fn close(what: &str, got: &[f32], want: &[f32], tolerance: f32) {
     }
 }
 
-fn check(spec: &ModelSpec, n: usize, seed: u64) {
-    let case = format!("{spec:?}, {n} rows");
+fn check(spec: &ModelSpec, n: usize, seed: u64, mode: Mode) {
+    let case = format!("{spec:?}, {n} rows, {mode:?}");
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let mut params = params_of(spec, rng);
     let batch = draws(rng, n * spec.inputs());
@@ -44,7 +49,7 @@ fn check(spec: &ModelSpec, n: usize, seed: u64) {
 
     let network = Network::new(&params, &Device::Cpu).unwrap();
     let tensor = Tensor::from_slice(&batch, (n, spec.inputs()), &Device::Cpu).unwrap();
-    let scores = network.forward(&tensor, Mode::Train).unwrap();
+    let scores = network.forward(&tensor, mode).unwrap();
     let slopes = Tensor::from_slice(&dlogits, (n, spec.outputs()), &Device::Cpu).unwrap();
     let product = (&scores * slopes).unwrap().sum_all().unwrap();
     let want = network.gradient(&product.backward().unwrap()).unwrap();
@@ -55,10 +60,13 @@ fn check(spec: &ModelSpec, n: usize, seed: u64) {
     workspace.batch_mut(n + 3).unwrap().fill(7.0);
     workspace.forward(&mut params.clone(), Mode::Train).unwrap();
     workspace.batch_mut(n).unwrap().copy_from_slice(&batch);
-    let scores = workspace.forward(&mut params, Mode::Train).unwrap();
+    let scores = workspace.forward(&mut params, mode).unwrap();
     // Two values are normalised to ±1 however near they are to each other, which makes much of
     // little: both paths are that far from the truth.
-    let (score_gap, gradient_gap) = if n == 2 { (5e-3, 5e-2) } else { (1e-4, 2e-3) };
+    let (score_gap, gradient_gap, statistics_gap) = match n {
+        2 => (5e-3, 5e-2, 1e-4),
+        _ => (1e-4, 2e-3, 1e-5),
+    };
     close(&format!("{case}: scores"), scores, &want_scores, score_gap);
     let gradient = workspace.backward(&params, &dlogits).unwrap();
     for entry in params
@@ -78,7 +86,7 @@ fn check(spec: &ModelSpec, n: usize, seed: u64) {
         &format!("{case}: statistics"),
         params.buffers(),
         network.to_params().unwrap().buffers(),
-        1e-5,
+        statistics_gap,
     );
 
     let want = network.forward(&tensor, Mode::Eval).unwrap();
@@ -107,7 +115,8 @@ fn perceptrons_agree() {
     ];
     for (seed, spec) in specs.iter().enumerate() {
         for n in [1, 2, 3, 64, 65, 150] {
-            check(spec, n, seed as u64);
+            check(spec, n, seed as u64, Mode::Train);
+            check(spec, n, seed as u64, dropping(0.3, 5 + seed as u64));
         }
     }
 }
@@ -130,6 +139,7 @@ fn residual_networks_agree() {
                 &resnet(channels, height, width, 8, 2 + seed),
                 n,
                 seed as u64,
+                Mode::Train,
             );
         }
     }
@@ -137,20 +147,17 @@ fn residual_networks_agree() {
 
 #[test]
 fn resnet20_agrees() {
-    check(&ModelSpec::resnet20(3, 10, 10, 4), 5, 1);
+    check(&ModelSpec::resnet20(3, 10, 10, 4), 5, 1, Mode::Train);
 }
 
 /// Scores, gradient and statistics of one step.
-fn step(spec: &ModelSpec, n: usize, threads: usize) -> (Vec<f32>, Vec<f32>, Params) {
+fn step(spec: &ModelSpec, n: usize, threads: usize, mode: Mode) -> (Vec<f32>, Vec<f32>, Params) {
     let rng = &mut ChaCha8Rng::seed_from_u64(5);
     let mut params = params_of(spec, rng);
     let mut workspace = Workspace::new(spec, n, Threads::new(threads)).unwrap();
     let batch = draws(rng, n * spec.inputs());
     workspace.batch_mut(n).unwrap().copy_from_slice(&batch);
-    let scores = workspace
-        .forward(&mut params, Mode::Train)
-        .unwrap()
-        .to_vec();
+    let scores = workspace.forward(&mut params, mode).unwrap().to_vec();
     let gradient = workspace
         .backward(&params, &draws(rng, scores.len()))
         .unwrap()
@@ -164,12 +171,16 @@ fn threads_do_not_change_a_bit() {
         .num_threads(3)
         .build()
         .unwrap();
-    let images = [3, 8, 13].map(|n| (resnet(3, 16, 16, 8, 3), n));
-    let rows = [(ModelSpec::mlp5(784, 4), 512), (mlp(100, &[300], 3), 333)];
-    for (spec, n) in rows.into_iter().chain(images) {
-        let one = step(&spec, n, 1);
+    let images = [3, 8, 13].map(|n| (resnet(3, 16, 16, 8, 3), n, Mode::Train));
+    let rows = [
+        (ModelSpec::mlp5(784, 4), 512, Mode::Train),
+        (ModelSpec::mlp5(784, 4), 512, dropping(0.25, 1)),
+        (mlp(100, &[300], 3), 333, Mode::Train),
+    ];
+    for (spec, n, mode) in rows.into_iter().chain(images) {
+        let one = step(&spec, n, 1, mode);
         for threads in [2, 3] {
-            let several = pool.install(|| step(&spec, n, threads));
+            let several = pool.install(|| step(&spec, n, threads, mode));
             assert!(one == several, "{spec:?} {n} {threads}");
         }
     }
@@ -241,7 +252,11 @@ fn gathered_rows_are_as_good_as_copied_ones() {
 
 #[test]
 fn gradients_are_slopes() {
-    for (spec, n) in [(mlp(6, &[20, 20], 3), 32), (resnet(2, 6, 6, 8, 3), 12)] {
+    for (spec, n, mode) in [
+        (mlp(6, &[20, 20], 3), 32, Mode::Train),
+        (mlp(6, &[20, 20], 3), 32, dropping(0.25, 4)),
+        (resnet(2, 6, 6, 8, 3), 12, Mode::Train),
+    ] {
         let rng = &mut ChaCha8Rng::seed_from_u64(3);
         let params = params_of(&spec, rng);
         let batch = draws(rng, n * spec.inputs());
@@ -249,7 +264,7 @@ fn gradients_are_slopes() {
         let mut workspace = Workspace::new(&spec, n, Threads::ONE).unwrap();
         let mut value = |params: &Params| -> f64 {
             workspace.batch_mut(n).unwrap().copy_from_slice(&batch);
-            let scores = workspace.forward(&mut params.clone(), Mode::Train).unwrap();
+            let scores = workspace.forward(&mut params.clone(), mode).unwrap();
             scores
                 .iter()
                 .zip(&weights)

@@ -80,7 +80,7 @@ impl Engine for Candle<'_> {
     fn step(&mut self, epoch: &Epoch<'_>, batch: usize) -> Result<Made> {
         let (rows, groups) = &self.batches[batch];
         let features = self.train.select(epoch.batches.rows(batch), rows)?;
-        let logits = self.network.forward(&features, Mode::Train)?;
+        let logits = self.network.forward(&features, epoch.mode(batch))?;
         let risk = epoch.estimator.device_risk(&logits, groups)?;
         let gradients = risk.backward().map_err(tensor("the gradient"))?;
         self.optimizer.step(&self.network, &gradients, epoch.lr)?;

@@ -2,7 +2,7 @@
 
 use mpu_data::Features;
 use mpu_models::fused::Workspace;
-use mpu_models::{Mode, OptimState, Optimizer, Params};
+use mpu_models::{OptimState, Optimizer, Params};
 
 use super::{Engine, Epoch, Made, Rows, Step};
 use crate::batch::Batches;
@@ -52,7 +52,9 @@ impl Engine for Fused<'_> {
         let features = &self.problem.train().features;
         self.workspace
             .gather(members.len(), |row| features.row(members[row]))?;
-        let logits = self.workspace.forward(&mut self.params, Mode::Train)?;
+        let logits = self
+            .workspace
+            .forward(&mut self.params, epoch.mode(batch))?;
         let scores: Vec<f64> = logits.iter().map(|&score| f64::from(score)).collect();
         if scores.iter().any(|score| !score.is_finite()) {
             return Ok(Made::Diverged);

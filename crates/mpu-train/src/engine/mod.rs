@@ -4,7 +4,7 @@ pub(crate) mod candle;
 mod fused;
 
 use candle_core::Device;
-use mpu_models::{Network, Params};
+use mpu_models::{Dropout, Mode, Network, Params};
 use mpu_risk::{Estimator, Groups, RiskTerms};
 
 use self::candle::Candle;
@@ -64,6 +64,16 @@ pub(crate) struct Epoch<'a> {
     pub(crate) groups: &'a dyn Fn(&[usize]) -> Result<Groups>,
     /// The learning rate.
     pub(crate) lr: f64,
+    /// What each batch's step leaves out of the hidden layers.
+    pub(crate) dropouts: Vec<Dropout>,
+}
+
+impl Epoch<'_> {
+    /// How a batch goes through the network.
+    fn mode(&self, batch: usize) -> Mode {
+        let dropout = self.dropouts.get(batch);
+        dropout.map_or(Mode::Train, |&dropout| Mode::Drop(dropout))
+    }
 }
 
 /// Rows of a problem.

@@ -106,12 +106,13 @@ fn resnet() -> ModelSpec {
 }
 
 /// So many epochs of every method, of five steps each: the same losses, risks and gaps to 1e-4.
-fn agrees(model: &ModelSpec, n_rows: usize, epochs: usize, lr: f64) {
+fn agrees(model: &ModelSpec, n_rows: usize, epochs: usize, lr: f64, dropout: f64) {
     let problem = problem_of(n_rows);
     for method in Method::ALL {
         let [fused, candle] = [EngineChoice::Fused, EngineChoice::Candle].map(|engine| {
             let mut run = run(model.clone(), method, engine);
             run.settings.lr = lr;
+            run.settings.dropout = dropout;
             run.settings.epochs = epochs;
             run.settings.batch_size = n_rows / 5;
             let outcome = run.train(&problem, None, &mut Unobserved).unwrap();
@@ -144,13 +145,14 @@ fn agrees(model: &ModelSpec, n_rows: usize, epochs: usize, lr: f64) {
 
 #[test]
 fn every_method_has_the_fused_losses_with_a_perceptron() {
-    agrees(&mlp(), ROWS, 10, 1e-3);
+    agrees(&mlp(), ROWS, 10, 1e-3, 0.0);
+    agrees(&mlp(), ROWS, 5, 1e-3, 0.2);
 }
 
 #[test]
 fn every_method_has_the_fused_losses_with_a_residual_network() {
     // Normalised over few pixels, the last bits grow fast: smaller steps keep them small. Two epochs follow a warm-up.
-    agrees(&resnet(), 60, 5, 1e-4);
+    agrees(&resnet(), 60, 5, 1e-4, 0.0);
 }
 
 /// Stops at a step, and keeps the last checkpoint as bytes.
@@ -208,6 +210,11 @@ fn a_stopped_or_killed_run_goes_on_to_the_same_bits() {
     for method in ["csmpu-abs", "csmpu-st", "eulac-nn", "mpu-ml", "pulse"] {
         resumes(&run(mlp(), method.parse().unwrap(), EngineChoice::Candle));
     }
+    let mut dropping = run(mlp(), Method::CsmpuSt, EngineChoice::Candle);
+    dropping.settings.dropout = 0.2;
+    resumes(&dropping);
+    let without = trained(&run(mlp(), Method::CsmpuSt, EngineChoice::Candle), None);
+    assert_ne!(trained(&dropping, None).state.params, without.state.params);
     let exact = "csmpu-exact-nn".parse().unwrap();
     let mut best = run(mlp(), exact, EngineChoice::Candle);
     best.settings.keep = Keep::BestRisk;
@@ -217,6 +224,13 @@ fn a_stopped_or_killed_run_goes_on_to_the_same_bits() {
     let kept = whole.state.kept.as_ref().unwrap();
     let risk = |epoch: usize| whole.state.history[epoch - 1].validation_risk.unwrap();
     assert!((1..=10).all(|epoch| risk(kept.epoch) <= risk(epoch)));
+}
+
+#[test]
+fn only_perceptrons_leave_values_out() {
+    let mut run = run(resnet(), Method::CsmpuSt, EngineChoice::Fused);
+    run.settings.dropout = 0.1;
+    refused(&run, &problem(), None, "train.dropout is 0.1");
 }
 
 #[test]

@@ -53,17 +53,24 @@ fn resumed(run: &Run, problem: &Problem, state: &[u8]) -> Outcome {
 
 #[test]
 fn it_learns_and_goes_on_from_any_epoch_to_the_same_bits() {
-    let (problem, run) = (problem(400), run("csmpu-st", priors(), settings(12)));
-    let (whole, watch) = watched(&run, &problem);
-    assert!(whole.finished && watch.fell_back.is_none());
-    assert!(accuracy(&whole) > 0.9, "{}", accuracy(&whole));
-    // After epoch 3 of the warm-up, at its end, and in the midst of self-training.
-    for epoch in [3, 5, 9] {
-        let state = State::from_bytes(&watch.states[epoch - 1]).unwrap();
-        assert_eq!(state.epochs_done(), epoch);
-        assert_eq!(state.targets.is_empty(), epoch < 5);
-        let resumed = run.train(&problem, Some(state), &mut Unobserved);
-        assert!(resumed.unwrap() == whole, "from epoch {epoch}");
+    let problem = problem(400);
+    for dropout in [0.0, 0.2] {
+        let settings = TrainSettings {
+            dropout,
+            ..settings(12)
+        };
+        let run = run("csmpu-st", priors(), settings);
+        let (whole, watch) = watched(&run, &problem);
+        assert!(whole.finished && watch.fell_back.is_none());
+        assert!(accuracy(&whole) > 0.9, "{}", accuracy(&whole));
+        // After epoch 3 of the warm-up, at its end, and in the midst of self-training.
+        for epoch in [3, 5, 9] {
+            let state = State::from_bytes(&watch.states[epoch - 1]).unwrap();
+            assert_eq!(state.epochs_done(), epoch);
+            assert_eq!(state.targets.is_empty(), epoch < 5);
+            let resumed = run.train(&problem, Some(state), &mut Unobserved);
+            assert!(resumed.unwrap() == whole, "from epoch {epoch}");
+        }
     }
 }
 
