@@ -34,7 +34,10 @@ impl Dropout {
         Ok(Self { dropped, key })
     }
 
+    /// Dropout (Srivastava et al. 2014) with kept values scaled up in training: `y_ur = x_ur · [b_ur ≥ p] / (1 - p)`, `b` uniform.
+    ///
     /// Multiplies the values of a unit by what becomes of them, in rows of the batch one after the other from `first` on, a multiple of 4.
+    #[doc(alias = "eq:dropout")]
     pub(crate) fn apply(self, layer: usize, unit: usize, first: usize, values: &mut [f32]) {
         debug_assert_eq!(first % DRAWN, 0, "begins within a draw");
         let scale = (65_536.0 / (65_536.0 - f64::from(self.dropped))) as f32;
