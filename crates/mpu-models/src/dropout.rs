@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 
 /// Values that are decided by one draw of 64 bits.
 const DRAWN: usize = 4;
+/// Draws that are made at a time.
+const DRAWS: usize = 8;
 
 /// Leaves out a share of the values of every hidden layer of a perceptron in a training step, so that the next layer learns not to rely on single ones.
 /// Those that stay are divided by their share, which keeps the mean.
@@ -38,20 +40,25 @@ impl Dropout {
     ///
     /// Multiplies the values of a unit by what becomes of them, in rows of the batch one after the other from `first` on, a multiple of 4.
     #[doc(alias = "eq:dropout")]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled once per instruction set")]
     pub(crate) fn apply(self, layer: usize, unit: usize, first: usize, values: &mut [f32]) {
         debug_assert_eq!(first % DRAWN, 0, "begins within a draw");
         let scale = (65_536.0 / (65_536.0 - f64::from(self.dropped))) as f32;
         let start = mix(self.key ^ mix(((layer as u64) << 32) | unit as u64));
-        for (index, values) in values.chunks_mut(DRAWN).enumerate() {
-            let mut bits = mix(start.wrapping_add((first / DRAWN + index) as u64));
-            for value in values {
-                *value *= if bits as u16 >= self.dropped {
-                    scale
-                } else {
-                    0.0
-                };
-                bits >>= 16;
+        let mut draw = start.wrapping_add((first / DRAWN) as u64);
+        for values in values.chunks_mut(DRAWN * DRAWS) {
+            let mut bits = [0_u16; DRAWN * DRAWS];
+            for (bits, index) in bits.chunks_exact_mut(DRAWN).zip(0..) {
+                let drawn = mix(draw.wrapping_add(index));
+                for (bits, shift) in bits.iter_mut().zip([0, 16, 32, 48]) {
+                    *bits = (drawn >> shift) as u16;
+                }
             }
+            for (value, bits) in values.iter_mut().zip(bits) {
+                *value *= if bits >= self.dropped { scale } else { 0.0 };
+            }
+            draw = draw.wrapping_add(DRAWS as u64);
         }
     }
 
@@ -71,6 +78,8 @@ impl Dropout {
 }
 
 /// SplitMix64: numbers in a row become bits that seem to have nothing to do with one another.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled once per instruction set")]
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -3,7 +3,7 @@
 //! What a layer makes of a batch lies in panels of some rows of the batch: in each the values of the first unit, of the second, and so
 //! on. A *block* is some neighbouring units over the whole batch. Values behind the last row of the batch are 0 where a pass says so.
 
-use super::isa::{Isa, Kind};
+use super::isa::{Isa, Kind, per_isa};
 use super::rows::{self, Backward};
 use super::tile::{Place, WIDEST};
 use crate::dropout::Dropout;
@@ -231,14 +231,20 @@ pub(crate) struct LeftOut {
 
 /// Leaves values out, or their gradients.
 pub(crate) fn leave_out(isa: Isa, values: &mut Place<'_>, left_out: Option<LeftOut>) {
-    let Some(out) = left_out else {
-        return;
-    };
-    let width = isa.panel();
-    for (panel, values) in values.panels_mut().enumerate() {
+    if let Some(left_out) = left_out {
+        let width = isa.panel();
+        for (panel, values) in values.panels_mut().enumerate() {
+            leave_out_of_panel(isa, left_out, values, width, panel * width);
+        }
+    }
+}
+
+per_isa! {
+    /// The same for a panel of so many rows of the batch from `row` on.
+    fn leave_out_of_panel(left_out: LeftOut, values: &mut [f32], width: usize, row: usize) {
+        let LeftOut { dropout, layer, first } = left_out;
         for (unit, values) in values.chunks_exact_mut(width).enumerate() {
-            let unit = out.first + unit;
-            out.dropout.apply(out.layer, unit, panel * width, values);
+            dropout.apply(layer, first + unit, row, values);
         }
     }
 }
@@ -353,6 +359,9 @@ mod x86 {
 
 #[cfg(test)]
 mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::SeedableRng;
+
     use super::*;
     use crate::kernels::rows::tests::ramp;
 
@@ -385,6 +394,35 @@ mod tests {
                     }
                     assert_eq!(out[j * out_pitch + rows], 9.0, "beside it");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_leaves_out_the_same() {
+        let (count, n, rng) = (27, 70, &mut ChaCha8Rng::seed_from_u64(9));
+        let dropout = Dropout::draw(0.3, rng).unwrap();
+        let factors = dropout.factors(2, n, 3 + count);
+        for isa in Isa::available() {
+            let (width, n_panels) = (isa.panel(), n.div_ceil(isa.panel()));
+            let mut values = vec![2.0; n_panels * count * width];
+            for (block, mut place) in
+                Place::blocks(isa, &mut values, count, n_panels, BLOCK).enumerate()
+            {
+                let left_out = LeftOut {
+                    dropout,
+                    layer: 2,
+                    first: 3 + block * BLOCK,
+                };
+                leave_out(isa, &mut place, Some(left_out));
+            }
+            for (unit, row) in (0..count).flat_map(|unit| (0..n).map(move |row| (unit, row))) {
+                let found = values[(row / width * count + unit) * width + row % width];
+                assert_eq!(
+                    found,
+                    2.0 * factors[row * (3 + count) + 3 + unit],
+                    "{isa:?}"
+                );
             }
         }
     }

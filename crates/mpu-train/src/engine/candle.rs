@@ -15,7 +15,7 @@ use crate::trainer::Run;
 const SCORED_ROWS: usize = 1024;
 
 /// A network whose parameters, optimiser and rows live on a device. A step copies nothing down, and up only what
-/// candle itself and the weights of the risk need, a few numbers each.
+/// candle itself and the weights of the risk need, a few numbers each; and what dropout leaves out, if there is any.
 pub(super) struct Candle<'a> {
     network: Network,
     optimizer: DeviceOptimizer,
