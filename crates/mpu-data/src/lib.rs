@@ -64,7 +64,7 @@ pub use named::UnknownName;
 pub use prep::{Scaler, Scaling};
 pub use priors::Priors;
 pub use provenance::{Deviation, Origin, Provenance};
-pub use seed::{Seed, Stream};
+pub use seed::{Seed, Stream, scramble};
 pub use source::DatasetId;
 pub use split::{Split, SplitSpec};
 

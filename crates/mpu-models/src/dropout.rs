@@ -1,5 +1,6 @@
 //! Dropout: which values of the hidden layers a training step leaves out.
 
+use mpu_data::scramble;
 use rand::Rng;
 
 use crate::error::{Error, Result};
@@ -45,12 +46,12 @@ impl Dropout {
     pub(crate) fn apply(self, layer: usize, unit: usize, first: usize, values: &mut [f32]) {
         debug_assert_eq!(first % DRAWN, 0, "begins within a draw");
         let scale = (65_536.0 / (65_536.0 - f64::from(self.dropped))) as f32;
-        let start = mix(self.key ^ mix(((layer as u64) << 32) | unit as u64));
+        let start = scramble(self.key ^ scramble(((layer as u64) << 32) | unit as u64));
         let mut draw = start.wrapping_add((first / DRAWN) as u64);
         for values in values.chunks_mut(DRAWN * DRAWS) {
             let mut bits = [0_u16; DRAWN * DRAWS];
             for (bits, index) in bits.chunks_exact_mut(DRAWN).zip(0..) {
-                let drawn = mix(draw.wrapping_add(index));
+                let drawn = scramble(draw.wrapping_add(index));
                 for (bits, shift) in bits.iter_mut().zip([0, 16, 32, 48]) {
                     *bits = (drawn >> shift) as u16;
                 }
@@ -75,16 +76,6 @@ impl Dropout {
         }
         factors
     }
-}
-
-/// SplitMix64: numbers in a row become bits that seem to have nothing to do with one another.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "compiled once per instruction set")]
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

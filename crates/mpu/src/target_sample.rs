@@ -1,7 +1,7 @@
 //! The class shares of rows to score, estimated from a sample of them.
 
 use mpu_data::split::Scenario;
-use mpu_data::{ClassCount, MpuLabel, Priors};
+use mpu_data::{ClassCount, MpuLabel, Priors, scramble};
 use mpu_eval::shift::{Moved, Shift, ShiftEstimate, reweighted};
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ impl TargetSample {
 
     /// Whether a row may be kept; other rows need not be scored.
     pub fn wants(&self, row: u64) -> bool {
-        mark(row) <= self.limit
+        scramble(row) <= self.limit
     }
 
     /// Adds consecutive rows by their scores.
@@ -75,7 +75,7 @@ impl TargetSample {
         if !self.wants(row) {
             return;
         }
-        self.marks.push(mark(row));
+        self.marks.push(scramble(row));
         self.probabilities.extend_from_slice(probabilities);
         while self.marks.len() > self.most {
             self.limit /= 2;
@@ -149,14 +149,6 @@ fn known_rows(model: &Classifier) -> Result<Option<Vec<f64>>> {
     let rows = p.chunks(k).zip(&held.labels);
     let known = rows.filter(|(_, label)| one_population || **label == MpuLabel::Unlabeled);
     Ok(Some(known.flat_map(|(p, _)| p).copied().collect()))
-}
-
-/// The splitmix64 scramble.
-fn mark(row: u64) -> u64 {
-    let mut z = row.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]
