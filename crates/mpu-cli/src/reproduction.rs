@@ -10,8 +10,7 @@ use mpu_train::{Batching, Method, Pulse, Schedule, Selection, SelfTraining};
 use crate::args::runs::{Artefact, Rate, Reproduce, What};
 use crate::misspecification;
 use crate::plan::Planned;
-use mpu::MIN_STEPS;
-use mpu::{BenchmarkData, RunConfig, SweepConfig};
+use mpu::{BenchmarkData, DROPOUT, MIN_STEPS, RunConfig, SweepConfig, WARM_UP_EPOCHS};
 
 /// The paper's number of seeds and epochs.
 const SEEDS: u64 = 5;
@@ -19,10 +18,6 @@ const EPOCHS: usize = 100;
 
 /// The learning rates of the paper's sweep.
 const RATES: [f64; 4] = [1e-3, 5e-4, 1e-5, 1e-6];
-
-/// What `csmpu-st` leaves out of the hidden layers of a perceptron, and its epochs of warm-up, which can then be more: see docs/SELF_TRAINING.md.
-const DROPOUT: f64 = 0.25;
-const WARM_UP_EPOCHS: usize = 10;
 
 /// Epochs of `csmpu-st`, which needs no more; fewer where an epoch has many steps.
 fn st_epochs(dataset: DatasetId) -> usize {

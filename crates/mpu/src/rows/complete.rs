@@ -11,6 +11,10 @@ use crate::table_data::TablePriors;
 
 /// Steps of an epoch at the least.
 pub const MIN_STEPS: usize = 5;
+/// The share of its hidden values that a perceptron of [`Method::CsmpuSt`] leaves out in every step.
+pub const DROPOUT: f64 = 0.25;
+/// Its epochs of warm-up, which can be more where values are left out.
+pub const WARM_UP_EPOCHS: usize = 10;
 /// Steps of all epochs together, about, if 40 to 100 of them can give it, or 20 to 100 beside a forest.
 const ALL_STEPS: usize = 1500;
 
@@ -26,8 +30,11 @@ pub(crate) struct Given {
     pub(crate) batching: bool,
     pub(crate) epochs: bool,
     pub(crate) schedule: bool,
+    pub(crate) dropout: bool,
     /// `model.hidden`.
     pub(crate) hidden: bool,
+    /// `train.self-training.warm-up-epochs`.
+    pub(crate) warm_up_epochs: bool,
     /// `train.self-training.sure`.
     pub(crate) sure: bool,
 }
@@ -40,7 +47,9 @@ impl Given {
         batching: true,
         epochs: true,
         schedule: true,
+        dropout: true,
         hidden: true,
+        warm_up_epochs: true,
         sure: true,
     };
 
@@ -51,14 +60,17 @@ impl Given {
         let has = |part: Option<&toml::Value>, key: &str| {
             part.is_some_and(|part| part.as_table().is_some_and(|part| part.contains_key(key)))
         };
+        let self_training = train.and_then(|train| train.get("self-training"));
         Self {
             method: table.contains_key("method"),
             batch: in_train("batch-size") || in_train("min-steps"),
             batching: in_train("batching"),
             epochs: in_train("epochs"),
             schedule: in_train("schedule"),
+            dropout: in_train("dropout"),
             hidden: has(table.get("model"), "hidden"),
-            sure: has(train.and_then(|train| train.get("self-training")), "sure"),
+            warm_up_epochs: has(self_training, "warm-up-epochs"),
+            sure: has(self_training, "sure"),
         }
     }
 }
@@ -116,7 +128,21 @@ impl TableConfig {
         if !given.schedule {
             self.train.schedule = Schedule::Cosine;
         }
+        let is_perceptron = matches!(
+            &self.model,
+            Some(ModelConfig::Mlp { .. } | ModelConfig::Auto { .. })
+        );
+        let leaves_out = is_perceptron && self.method == Method::CsmpuSt && !given.dropout;
+        if leaves_out {
+            self.train.dropout = DROPOUT;
+        }
         self.check(share)?;
+        if let Some(constants) = &mut self.train.self_training
+            && leaves_out
+            && !given.warm_up_epochs
+        {
+            constants.warm_up_epochs = WARM_UP_EPOCHS.min(self.train.epochs / 2).max(1);
+        }
         // A sure model can show that priors which the user knows are too low. Estimated ones come with an interval,
         // and a model that is too sure must not overrule them.
         let estimated = matches!(self.data.priors, TablePriors::Estimated(_));

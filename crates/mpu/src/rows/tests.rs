@@ -82,3 +82,27 @@ fn letting_go_of_the_features_changes_nothing() {
     assert_eq!(kept.apart, gone.apart);
     assert_eq!(kept.scores, gone.scores);
 }
+
+#[test]
+fn perceptrons_that_train_themselves_leave_values_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = file(folder.path(), 6, 6);
+    let settings = |more: &[&str]| {
+        let overrides = [data.as_str()].into_iter().chain(more.iter().copied());
+        let overrides: Vec<String> = overrides.map(str::to_owned).collect();
+        let train = TableRows::read(None, &overrides).unwrap().config.train;
+        let warm_up = train
+            .self_training
+            .map(|constants| constants.warm_up_epochs);
+        (train.dropout, warm_up)
+    };
+    assert_eq!(settings(&[]), (0.25, Some(10)));
+    assert_eq!(settings(&["method=\"csmpu-st\""]), (0.25, Some(10)));
+    assert_eq!(settings(&["train.epochs=8"]), (0.25, Some(4)));
+    assert_eq!(settings(&["train.dropout=0.0"]), (0.0, Some(5)));
+    let warm_up = "train.self-training={warm-up-epochs=3}";
+    assert_eq!(settings(&[warm_up]), (0.25, Some(3)));
+    assert_eq!(settings(&["method=\"csmpu-nn\""]), (0.0, None));
+    let forest = "model={kind=\"forest\",trees=20}";
+    assert_eq!(settings(&[forest]), (0.0, Some(5)));
+}

@@ -78,8 +78,9 @@ def number(value, factor=1, decimals=1):
     return "–" if value is None else f"{factor * value:.{decimals}f}"
 
 
-def percent(share):
-    return f"{100 * share:g} % labelled"
+def percent(*shares):
+    *others, last = (f"{100 * share:g}" for share in shares)
+    return (f"{', '.join(others)} and {last}" if others else last) + " % labelled"
 
 
 def bold(accuracies):
@@ -148,6 +149,10 @@ class Page:
         return (f"\n## {percent(share)}: accuracy in percent, mean over seeds\n\n{grid(first, *lines)}\n"
                 + self.means([share]))
 
+    def groups(self):
+        """Sets of shares that get a summary: all but the smallest, and all."""
+        return [shares for shares in (sorted(self.shares)[:0:-1], self.shares) if len(shares) > 1]
+
     def trusted(self, name, runs):
         trust = [run["trust"] for run in runs]
         total = lambda key: sum(one[key] for one in trust)
@@ -172,7 +177,8 @@ class Page:
     def trust(self):
         runs = [run for run in self.of(OURS, *self.cells(self.shares)) if "error" not in run]
         groups = [(table, [run for run in runs if run["table"] == table]) for table in self.tables]
-        groups += [(percent(share), [run for run in runs if run["share"] == share]) for share in self.shares]
+        shares = [*([share] for share in self.shares), *self.groups()[:-1]]
+        groups += [(percent(*some), [run for run in runs if run["share"] in some]) for some in shares]
         first = ["", "true accuracy", "estimated", "mean absolute difference", "held", "held, with chance", "above 100 %", "error of the priors",
                  "target reached", "silent", "more answers", "same"]
         return TRUST + "\n" + grid(first, *(self.trusted(*group) for group in [*groups, ("all", runs)]))
@@ -198,7 +204,7 @@ class Page:
             f"{'; '.join(sorted({run['made_by'] for run in done}))}.\n"
             + PROTOCOL
             + "".join(map(self.share, self.shares))
-            + (f"\n## All shares\n\n{self.means(self.shares)}" if len(self.shares) > 1 else "")
+            + "".join(f"\n## Summary: {percent(*shares)}\n\n{self.means(shares)}" for shares in self.groups())
             + self.trust()
             + self.losses()
             + self.failures()

@@ -8,11 +8,11 @@ from page import METHODS, OURS, Page, latest
 WHOLE = [90, 80, 70, 60, 50, 95, 99]
 
 
-def runs(table, seed, accuracies):
+def runs(table, seed, accuracies, share=0.5):
     """A line for each method; accuracies in percent, none for a failed run."""
     text = ""
     for method, accuracy in zip(METHODS, accuracies):
-        line = {"table": table, "share": 0.5, "seed": seed, "method": method, "made_by": "v1", "train": 70, "test": 30,
+        line = {"table": table, "share": share, "seed": seed, "method": method, "made_by": "v1", "train": 70, "test": 30,
                 "labelled": 9, "observed": 1}
         line |= {"error": "ValueError: too few\nmore"} if accuracy is None else {"accuracy": accuracy / 100}
         if method == OURS:
@@ -27,8 +27,8 @@ def absent(table):
 
 
 class Pages(unittest.TestCase):
-    def check(self, text, has, has_not=()):
-        page = Page(latest(text), ["wine", "iris", "waveform"], [0.5], [1, 2]).text("a machine")
+    def check(self, text, has, has_not=(), shares=(0.5,)):
+        page = Page(latest(text), ["wine", "iris", "waveform"], shares, [1, 2]).text("a machine")
         for part in has:
             self.assertIn(part, page)
         for part in has_not:
@@ -47,7 +47,18 @@ class Pages(unittest.TestCase):
             "- iris, 50 % labelled: 12.0 points below RF, Elkan–Noto, one-vs-rest",
             "| iris | 70.0 | 95.0 | 25.0 | 1 of 2 | 2 of 2 | 0 and 4 | 0.250 | 2 of 4 | 2 | 2 | 2 of 2 |",
             "| all | 77.5 | 95.0 | 17.5 | 2 of 4 | 4 of 4 | 0 and 8 |",
-        ], ["Not measured", "- wine", "unasked"])
+        ], ["Not measured", "- wine", "unasked", "Summary"])
+
+    def test_shares_are_summed_up_with_and_without_the_smallest(self):
+        ours = {0.5: 90, 0.2: 86, 0.05: 70}
+        text = "".join(runs("wine", seed, [value, *WHOLE[1:]], share) for share, value in ours.items() for seed in [1, 2])
+        self.check(text, [
+            "## Summary: 50 and 20 % labelled\n\n| mean |",
+            "| mpu-cli, default | 88.0 |",
+            "## Summary: 50, 20 and 5 % labelled\n\n| mean |",
+            "| mpu-cli, default | 82.0 |",
+            "| 50 and 20 % labelled | 88.0 | 95.0 | 7.0 | 2 of 4 |",
+        ], ["| 50, 20 and 5 % labelled"], tuple(ours))
 
     def test_a_failed_run_is_shown_and_left_out_of_the_means_of_all(self):
         broken = [90, 80, None, 60, 50, 95, 99]
