@@ -211,7 +211,7 @@ pub(crate) fn prepare(folder: &Path) {
                      hidden = [8]\n[train]\nepochs = 3\nbatch-size = 64\ncheckpoint-every = 1\n";
         fs::write(root.join("sweep.toml"), sweep).unwrap();
         done(root, "run sweep.toml --offline --jobs 2 --out packed").unwrap();
-        let line = "train --data items.csv --label-column kind --id-column id --epochs 8 --batch-size 64 --out model";
+        let line = "train --data items.csv --label-column kind --id-column id --set model.kind=forest --out model";
         done(root, line).unwrap();
         made
     });
