@@ -11,6 +11,8 @@ use crate::predictions::{Decided, Rule};
 
 /// Bins of a reliability diagram.
 const BINS: usize = 10;
+/// What a probability counts as at the least, so that margins of logarithms are finite.
+const LEAST_PROBABILITY: f64 = 1e-12;
 
 /// The figures of one class.
 #[derive(Debug, Clone, Serialize)]
@@ -58,9 +60,9 @@ pub struct ByTruth {
     pub classes: Vec<ClassFigures>,
     /// Rows by true class (outer) and answer (inner).
     pub confusion: Vec<Vec<u64>>,
-    /// How clear answers are.
+    /// How clear answers are: margins of log-probabilities, or of scores for a model without probabilities.
     pub margins: Margins,
-    /// The mean margin of the true class, by true class (outer) and answer (inner): below 0 where it loses.
+    /// The mean margin of the true class, by true class (outer) and answer (inner): below 0 where another is likelier.
     pub true_margins: Vec<Vec<Option<f64>>>,
     /// Whether probabilities mean what they say; none for a model without them.
     pub reliability: Option<Reliability>,
@@ -87,6 +89,12 @@ impl ByTruth {
             Some(p) => (auc::one_versus_rest(classes, truths, p)?, "probabilities"),
             None => (auc::one_versus_rest(classes, truths, scores)?, "scores"),
         };
+        // Answers are by probabilities, so that a margin of the scores may have the other sign.
+        let logarithms = probabilities.as_ref().map(|p| {
+            let logarithms = p.iter().map(|p| p.max(LEAST_PROBABILITY).ln() as f32);
+            logarithms.collect::<Vec<f32>>()
+        });
+        let ranked = logarithms.as_deref().unwrap_or(scores);
         let counts = confusion.rows();
         let figures = names.iter().enumerate().map(|(class, name)| {
             let rates = confusion.rates(class);
@@ -113,8 +121,8 @@ impl ByTruth {
             auc_by,
             classes: figures.collect(),
             confusion: counts,
-            margins: Margins::new(classes, truths, scores)?,
-            true_margins: true_margins(classes, truths, &given, scores)?,
+            margins: Margins::new(classes, truths, ranked)?,
+            true_margins: true_margins(classes, truths, &given, ranked)?,
             reliability: reliability.transpose()?,
         })
     }
