@@ -21,5 +21,5 @@ fn the_page_counts_as_a_hand_does() {
     let done = command.output().unwrap();
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{told}");
-    assert!(told.contains("Ran 4 tests"), "{told}");
+    assert!(told.contains("Ran 5 tests"), "{told}");
 }
