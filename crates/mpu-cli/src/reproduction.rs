@@ -10,7 +10,7 @@ use mpu_train::{Batching, Method, Pulse, Schedule, Selection, SelfTraining};
 use crate::args::runs::{Artefact, Rate, Reproduce, What};
 use crate::misspecification;
 use crate::plan::Planned;
-use mpu::{BenchmarkData, DROPOUT, MIN_STEPS, RunConfig, SweepConfig, WARM_UP_EPOCHS};
+use mpu::{BenchmarkData, DROPOUT, MIN_STEPS, RunConfig, SweepConfig, warm_up_epochs};
 
 /// The paper's number of seeds and epochs.
 const SEEDS: u64 = 5;
@@ -114,7 +114,7 @@ impl Setting {
             if !matches!(cell.dataset, DatasetId::Svhn | DatasetId::Cifar10) {
                 config.train.dropout = DROPOUT;
             }
-            let warm_up_epochs = WARM_UP_EPOCHS.min(config.train.epochs / 2).max(1);
+            let warm_up_epochs = warm_up_epochs(config.train.epochs);
             if cell.method == Method::CsmpuSt {
                 config.train.self_training = Some(SelfTraining {
                     warm_up_epochs,

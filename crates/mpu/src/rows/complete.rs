@@ -13,10 +13,13 @@ use crate::table_data::TablePriors;
 pub const MIN_STEPS: usize = 5;
 /// The share of its hidden values that a perceptron of [`Method::CsmpuSt`] leaves out in every step.
 pub const DROPOUT: f64 = 0.25;
-/// Its epochs of warm-up, which can be more where values are left out.
-pub const WARM_UP_EPOCHS: usize = 10;
 /// Steps of all epochs together, about, if 40 to 100 of them can give it, or 20 to 100 beside a forest.
 const ALL_STEPS: usize = 1500;
+
+/// Epochs of warm-up where [`DROPOUT`] is left out, which allows more of them: 10, or half of all.
+pub fn warm_up_epochs(epochs: usize) -> usize {
+    (epochs / 2).clamp(1, 10)
+}
 
 /// Which settings the user gave; the others follow the rows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -136,13 +139,11 @@ impl TableConfig {
         if leaves_out {
             self.train.dropout = DROPOUT;
         }
-        self.check(share)?;
-        if let Some(constants) = &mut self.train.self_training
-            && leaves_out
-            && !given.warm_up_epochs
-        {
-            constants.warm_up_epochs = WARM_UP_EPOCHS.min(self.train.epochs / 2).max(1);
+        if leaves_out && !given.warm_up_epochs {
+            let constants = self.train.self_training.get_or_insert_default();
+            constants.warm_up_epochs = warm_up_epochs(self.train.epochs);
         }
+        self.check(share)?;
         // A sure model can show that priors which the user knows are too low. Estimated ones come with an interval,
         // and a model that is too sure must not overrule them.
         let estimated = matches!(self.data.priors, TablePriors::Estimated(_));

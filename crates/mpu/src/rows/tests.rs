@@ -20,15 +20,18 @@ fn file(folder: &Path, hundreds: usize, of_b: usize) -> String {
     format!("data.file={:?}", path.to_str().unwrap())
 }
 
+/// The rows of a file, with more assignments.
+fn read(data: &str, more: &[&str]) -> TableRows<'static> {
+    let overrides = [data].into_iter().chain(more.iter().copied());
+    let overrides: Vec<String> = overrides.map(str::to_owned).collect();
+    TableRows::read(None, &overrides).unwrap()
+}
+
 #[test]
 fn beside_a_forest_rows_held_out_and_steps_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let data = file(folder.path(), 1000, 500);
-    let rows = |more: &[&str]| {
-        let overrides = [data.as_str()].into_iter().chain(more.iter().copied());
-        let overrides: Vec<String> = overrides.map(str::to_owned).collect();
-        TableRows::read(None, &overrides).unwrap()
-    };
+    let rows = |more: &[&str]| read(&data, more);
     let drawn = |rows: &TableRows<'_>| {
         let (train, held) = rows.draw().unwrap();
         assert_eq!(train.len() + held.len(), 100_000);
@@ -88,9 +91,7 @@ fn perceptrons_that_train_themselves_leave_values_out() {
     let folder = tempfile::tempdir().unwrap();
     let data = file(folder.path(), 6, 6);
     let settings = |more: &[&str]| {
-        let overrides = [data.as_str()].into_iter().chain(more.iter().copied());
-        let overrides: Vec<String> = overrides.map(str::to_owned).collect();
-        let train = TableRows::read(None, &overrides).unwrap().config.train;
+        let train = read(&data, more).config.train;
         let warm_up = train
             .self_training
             .map(|constants| constants.warm_up_epochs);
@@ -99,6 +100,7 @@ fn perceptrons_that_train_themselves_leave_values_out() {
     assert_eq!(settings(&[]), (0.25, Some(10)));
     assert_eq!(settings(&["method=\"csmpu-st\""]), (0.25, Some(10)));
     assert_eq!(settings(&["train.epochs=8"]), (0.25, Some(4)));
+    assert_eq!(settings(&["train.epochs=3"]), (0.25, Some(1)));
     assert_eq!(settings(&["train.dropout=0.0"]), (0.0, Some(5)));
     let warm_up = "train.self-training={warm-up-epochs=3}";
     assert_eq!(settings(&[warm_up]), (0.25, Some(3)));
