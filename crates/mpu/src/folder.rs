@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::classifier::predictor;
 use crate::config::RunConfig;
-use crate::ensemble::Choice;
+use crate::ensemble::{Choice, Leaves};
 use crate::error::{Context as _, Error, Result, bail, ensure};
 use crate::explain::{Background, Importances};
 use crate::files;
@@ -61,7 +61,10 @@ pub struct ModelCard {
     /// The forest, if it has one: what it was grown by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forest: Option<ForestSpec>,
-    /// How it was chosen between them, if it was.
+    /// How small its leaves are and why, if that was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaves: Option<Leaves>,
+    /// How it was chosen between network and forest, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
     /// The shape of a row.
@@ -119,11 +122,14 @@ impl ModelCard {
         calibration: Option<Calibration>,
     ) -> Self {
         let facts = &prepared.facts;
+        let grown = prepared.grown.as_ref();
+        let grown = grown.filter(|_| scorer.forest().is_some());
         Self {
             version: VERSION,
             mpu_version: env!("CARGO_PKG_VERSION").to_owned(),
             model: scorer.network().map(|params| params.spec().clone()),
             forest: scorer.forest().map(|forest| *forest.spec()),
+            leaves: grown.and_then(|grown| grown.student.leaves),
             choice,
             shape: prepared.problem.train().features.shape(),
             scaler: prepared.scaler.clone(),

@@ -1,4 +1,4 @@
-//! Forest, network or both: which explains rows best that it has not seen.
+//! Forest, network or both, and how small a forest's leaves are: which explains rows best that it has not seen.
 
 use mpu_data::{MpuLabel, Priors};
 use mpu_eval::{Anchor, Calibration};
@@ -54,27 +54,20 @@ impl Choice {
         network: &[f32],
     ) -> Result<Self> {
         let both = mean(forest, network, priors.classes().get());
-        let losses = |scores: &[f32]| -> Result<Vec<f64>> {
-            let calibration = Calibration::fit(priors, labels, scores, Anchor::default())?;
-            Ok(calibration.losses(priors, labels, scores)?)
-        };
-        let base = losses(forest)?;
+        let base = losses(priors, labels, forest)?;
         let mut candidates = Vec::new();
         for (kind, scores) in [
             (Kind::Forest, forest),
             (Kind::Network, network),
             (Kind::Both, &both),
         ] {
-            let own = losses(scores)?;
-            let n = own.len().max(1) as f64;
-            let gains = base.iter().zip(&own).map(|(base, own)| base - own);
-            let gain = gains.clone().sum::<f64>() / n;
-            let variance = gains.map(|g| (g - gain) * (g - gain)).sum::<f64>() / n;
+            let own = losses(priors, labels, scores)?;
+            let (gain, error) = gain(&base, &own);
             candidates.push(Candidate {
                 kind,
-                loss: own.iter().sum::<f64>() / n,
+                loss: own.iter().sum::<f64>() / own.len().max(1) as f64,
                 gain,
-                error: (variance / n).sqrt(),
+                error,
             });
         }
         let better = candidates.iter().filter(|c| c.gain > 2.0 * c.error);
@@ -85,6 +78,52 @@ impl Choice {
             rows: base.len(),
         })
     }
+}
+
+/// How small the leaves of the forest are, and why.
+///
+/// Trees whose leaves have one row follow their targets closely, which suits classes with sharp borders. Where classes overlap,
+/// leaves of several rows average the noise away.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Leaves {
+    /// Whether leaves may have one row.
+    pub fine: bool,
+    /// How much less the mean of `-log P(s|x)` over held-out rows is with leaves of one row.
+    pub gain: f64,
+    /// The standard error of `gain`.
+    pub error: f64,
+    /// How many rows were held out to choose by.
+    pub rows: usize,
+}
+
+impl Leaves {
+    /// Chooses by rows that neither forest has seen: `k` scores a row of each. Leaves are fine if that gains more than one
+    /// standard error.
+    pub fn new(priors: &Priors, labels: &[MpuLabel], coarse: &[f32], fine: &[f32]) -> Result<Self> {
+        let base = losses(priors, labels, coarse)?;
+        let (gain, error) = gain(&base, &losses(priors, labels, fine)?);
+        Ok(Self {
+            fine: gain > error,
+            gain,
+            error,
+            rows: base.len(),
+        })
+    }
+}
+
+/// `-log P(s|x)` of each row, once the scores are calibrated.
+fn losses(priors: &Priors, labels: &[MpuLabel], scores: &[f32]) -> Result<Vec<f64>> {
+    let calibration = Calibration::fit(priors, labels, scores, Anchor::default())?;
+    Ok(calibration.losses(priors, labels, scores)?)
+}
+
+/// How much less the losses are than others in the mean, and the standard error of that.
+fn gain(base: &[f64], own: &[f64]) -> (f64, f64) {
+    let n = own.len().max(1) as f64;
+    let gains = base.iter().zip(own).map(|(base, own)| base - own);
+    let gain = gains.clone().sum::<f64>() / n;
+    let variance = gains.map(|g| (g - gain) * (g - gain)).sum::<f64>() / n;
+    (gain, (variance / n).sqrt())
 }
 
 /// The mean of the forest's log-probabilities and those of the network's scores.
@@ -140,6 +179,30 @@ mod tests {
         let choice = kind(&almost, &scores(1.0, 400), 400);
         assert_eq!(choice.kind, Kind::Forest, "{choice:?}");
         assert!(choice.candidates[1].gain.abs() < 2.0 * choice.candidates[1].error);
+    }
+
+    #[test]
+    fn leaves_are_fine_if_held_out_rows_say_so() {
+        let priors = Priors::new(vec![1.0 / 3.0, 2.0 / 3.0]).unwrap();
+        let (sharp, blurred) = (scores(3.0, 400), vec![0.0; 800]);
+        let leaves = |coarse: &[f32], fine: &[f32]| {
+            Leaves::new(&priors, &labels(400), coarse, fine).unwrap()
+        };
+        let found = leaves(&blurred, &sharp);
+        assert!(found.fine && found.gain > found.error, "{found:?}");
+        assert_eq!(found.rows, 400);
+        let found = leaves(&sharp, &blurred);
+        assert!(!found.fine && found.gain < -found.error, "{found:?}");
+        // The same scores gain nothing.
+        let found = leaves(&sharp, &sharp);
+        assert!(!found.fine && found.gain == 0.0, "{found:?}");
+    }
+
+    #[test]
+    fn gains_by_hand() {
+        // Gains of 1, 1, 1 and 5: 2 in the mean with a variance of 3.
+        let (gain, error) = gain(&[2.0, 2.0, 2.0, 6.0], &[1.0; 4]);
+        assert!((gain - 2.0).abs() < 1e-15 && (error - (3.0_f64 / 4.0).sqrt()).abs() < 1e-15);
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod student;
 mod teacher;
 
 pub(crate) use self::choice::mean;
-pub use self::choice::{Candidate, Choice, Kind};
+pub use self::choice::{Candidate, Choice, Kind, Leaves};
 pub use self::student::{Student, log_probabilities, pool_target};
 pub use self::teacher::{Ground, Teacher};
 pub(crate) use self::teacher::{HALF_A_VOTE, spec_for};

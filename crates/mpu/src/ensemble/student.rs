@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use mpu_data::split::draw::shuffle;
 use mpu_data::{MpuLabel, Priors, Seed, Stream};
-use mpu_models::forest::{Forest, ForestSpec};
+use mpu_models::forest::{Forest, ForestSpec, Sample};
 
-use super::teacher::{Ground, Teacher, smoothed};
+use super::choice::Leaves;
+use super::teacher::{Ground, TREE_ROWS, Teacher, smoothed};
 use crate::error::{Result, ensure};
 use crate::prepared::Watcher;
 
@@ -20,6 +21,8 @@ const MANY_ROWS: usize = 10_000;
 pub struct Student {
     /// The forest, grown from all rows.
     pub forest: Arc<Forest>,
+    /// How small its leaves are, if that was chosen.
+    pub leaves: Option<Leaves>,
     /// One like it that was grown without the rows held out, and taught without them.
     pub apart: Arc<Forest>,
     /// Rows that were scored by another teacher and student, neither of which has seen them.
@@ -35,7 +38,7 @@ pub struct Student {
 
 impl Student {
     /// Grows the forest from labels and targets, and scores rows: those of `held`, and the others too if there are not
-    /// many.
+    /// many. By these scores it is chosen whether leaves may have one row.
     ///
     /// `priors` are those that may be true, the likeliest first.
     ///
@@ -56,20 +59,23 @@ impl Student {
         );
         let Teacher { ground, answers } = teacher;
         let ground = &ground;
-        let all = |_| true;
-        let shares = ground.posteriors(answers, priors, all, spec, seed, observer)?;
-        let shares = targets(ground, shares);
-        let forest = ground.grow(&shares, all, spec, derived(seed, 1), observer)?;
-        drop(shares);
-        let folds = folds(&ground.labels, ground.classes.get(), held, seed);
-        let n_folds = if ground.labels.len() > MANY_ROWS {
-            1
-        } else {
-            FOLDS
-        };
         let k = ground.classes.get();
-        let mut apart = None;
-        let mut scores = vec![0.0; ground.labels.len() * k];
+        let n_rows = ground.labels.len();
+        let folds = folds(&ground.labels, k, held, seed);
+        let n_folds = if n_rows > MANY_ROWS { 1 } else { FOLDS };
+        let scored: Vec<usize> = (0..n_rows).filter(|&row| folds[row] < n_folds).collect();
+        let labels: Vec<MpuLabel> = scored.iter().map(|&row| ground.labels[row]).collect();
+        // With many rows leaves of three are small enough, and trees of all rows too large.
+        let fine = (n_rows <= TREE_ROWS).then(|| ForestSpec {
+            min_leaf: 1.0,
+            sample: Sample::Every,
+            ..spec
+        });
+        let mut grown: Vec<Scored> = [Some(spec), fine]
+            .into_iter()
+            .flatten()
+            .map(|spec| Scored::new(spec, scored.len() * k))
+            .collect();
         let mut lessons = Vec::new();
         for fold in 0..n_folds {
             let seen = |row: usize| folds[row] != fold;
@@ -77,33 +83,82 @@ impl Student {
             let answers = ground.teach(seen, spec, seed_of_fold, observer)?;
             let shares = ground.posteriors(answers, priors, seen, spec, seed_of_fold, observer)?;
             let shares = targets(ground, shares);
-            let grown = ground.grow(&shares, seen, spec, derived(seed, 3), observer)?;
-            let unseen: Vec<usize> = (0..folds.len()).filter(|&row| !seen(row)).collect();
-            let found = grown.probabilities_of(&ground.rows, &unseen)?;
-            let found = log_probabilities(&found, k, spec.trees);
-            for (&row, found) in unseen.iter().zip(found.chunks_exact(k)) {
-                scores[row * k..][..k].copy_from_slice(found);
+            let unseen: Vec<usize> = (0..n_rows).filter(|&row| !seen(row)).collect();
+            for grown in &mut grown {
+                let forest = ground.grow(&shares, seen, grown.spec, derived(seed, 3), observer)?;
+                grown.score(ground, forest, &scored, &unseen)?;
             }
             // The rows held out are the first part.
             if fold == 0 {
-                (apart, lessons) = (Some(grown), shares);
+                lessons = shares;
             }
         }
-        let scored: Vec<usize> = (0..folds.len())
-            .filter(|&row| folds[row] < n_folds)
-            .collect();
-        let forest = Arc::new(forest);
+        let leaves = match grown.as_slice() {
+            [coarse, fine] => Some(Leaves::new(
+                &priors[0],
+                &labels,
+                &coarse.scores,
+                &fine.scores,
+            )?),
+            _ => None,
+        };
+        let which = usize::from(leaves.is_some_and(|leaves| leaves.fine));
+        let Scored {
+            spec: chosen,
+            apart,
+            scores,
+        } = grown.swap_remove(which);
+        drop(grown);
+        let all = |_| true;
+        let shares = ground.posteriors(answers, priors, all, spec, seed, observer)?;
+        let shares = targets(ground, shares);
+        let forest = Arc::new(ground.grow(&shares, all, chosen, derived(seed, 1), observer)?);
         Ok(Self {
             apart: apart.map_or_else(|| forest.clone(), Arc::new),
             forest,
-            labels: scored.iter().map(|&row| ground.labels[row]).collect(),
-            scores: scored
-                .iter()
-                .flat_map(|&row| scores[row * k..][..k].iter().copied())
-                .collect(),
+            leaves,
             scored,
+            labels,
+            scores,
             lessons,
         })
+    }
+}
+
+/// Forests of one kind, and what they answered to rows that they have not seen.
+struct Scored {
+    spec: ForestSpec,
+    /// The first of them.
+    apart: Option<Forest>,
+    scores: Vec<f32>,
+}
+
+impl Scored {
+    fn new(spec: ForestSpec, n_scores: usize) -> Self {
+        Self {
+            spec,
+            apart: None,
+            scores: vec![0.0; n_scores],
+        }
+    }
+
+    /// Scores rows, some of those that are `scored` in all, by a forest that has not seen them.
+    fn score(
+        &mut self,
+        ground: &Ground,
+        forest: Forest,
+        scored: &[usize],
+        unseen: &[usize],
+    ) -> Result<()> {
+        let k = ground.classes.get();
+        let found = forest.probabilities_of(&ground.rows, unseen)?;
+        let found = log_probabilities(&found, k, self.spec.trees);
+        for (row, found) in unseen.iter().zip(found.chunks_exact(k)) {
+            let place = scored.partition_point(|scored| scored < row);
+            self.scores[place * k..][..k].copy_from_slice(found);
+        }
+        self.apart.get_or_insert(forest);
+        Ok(())
     }
 }
 
@@ -184,6 +239,10 @@ pub fn log_probabilities(shares: &[f32], k: usize, trees: usize) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
+    use mpu_data::ClassCount;
+    use mpu_models::forest::{Bins, Layout};
+    use mpu_train::Unobserved;
+
     use super::*;
 
     #[test]
@@ -240,6 +299,57 @@ mod tests {
                 let of = |row: &usize| folds[*row] == fold && labels[*row] == wanted;
                 assert_eq!((0..200).filter(of).count(), 4, "part {fold}");
             }
+        }
+    }
+
+    /// Half of a class is labelled, by two of four columns: a checkerboard, in which some rows are moved to a cell beside it.
+    fn checkerboard(moved: f32) -> Teacher {
+        let mut state = 5_u64;
+        let mut uniform = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 40) as f32 / (1 << 24) as f32
+        };
+        let (mut features, mut labels) = (Vec::new(), Vec::new());
+        for _ in 0..800 {
+            let row = [uniform(), uniform(), uniform(), uniform()];
+            let of_class = ((4.0 * row[0]) as u8 + (4.0 * row[1]) as u8).is_multiple_of(2);
+            let of_class = of_class != (uniform() < moved);
+            features.extend(row);
+            labels.push(match of_class && uniform() < 0.5 {
+                true => MpuLabel::Labeled(0),
+                false => MpuLabel::Unlabeled,
+            });
+        }
+        let bins = Bins::learn(Layout::numeric(4).unwrap(), &features).unwrap();
+        let ground = Ground {
+            rows: bins.encode(&features).unwrap(),
+            bins,
+            labels,
+            classes: ClassCount::new(2).unwrap(),
+        };
+        Teacher::fit(ground, ForestSpec::default(), Seed(3), &mut Unobserved).unwrap()
+    }
+
+    #[test]
+    fn leaves_are_fine_where_borders_are_sharp_and_coarse_where_classes_overlap() {
+        let priors = [Priors::new(vec![1.0 / 3.0, 2.0 / 3.0]).unwrap()];
+        let held: Vec<usize> = (0..160).collect();
+        let spec = ForestSpec::default();
+        let fit = |moved: f32| {
+            let teacher = checkerboard(moved);
+            Student::fit(teacher, &held, &priors, spec, Seed(3), &mut Unobserved).unwrap()
+        };
+        let (sharp, blurred) = (fit(0.0), fit(0.4));
+        for (student, fine) in [(sharp, true), (blurred, false)] {
+            let leaves = student.leaves.unwrap();
+            assert_eq!(leaves.fine, fine, "{leaves:?}");
+            assert_eq!(leaves.rows, 800);
+            let wanted = if fine { 1.0 } else { 3.0 };
+            assert_eq!(student.forest.spec().min_leaf, wanted);
+            assert_eq!(student.apart.spec(), student.forest.spec());
+            assert_eq!(student.scores.len(), 1600);
         }
     }
 

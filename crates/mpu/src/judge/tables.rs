@@ -56,6 +56,14 @@ pub fn summary(model: &Classifier) -> Result<Table> {
     let mut table = Table::new([("result", Align::Left), ("value", Align::Right)]);
     let card = model.card();
     table.push(["model".to_owned(), facts::model(card)]);
+    if let Some(leaves) = &card.leaves {
+        let size = if leaves.fine {
+            "one row"
+        } else {
+            "three rows or more"
+        };
+        table.push(["leaves of the forest".to_owned(), size.to_owned()]);
+    }
     if let Some(choice) = &card.choice {
         for candidate in &choice.candidates {
             let name = format!("loss of the {} on held-out rows", told(candidate.kind));

@@ -7,7 +7,7 @@ use mpu_report::Record;
 use mpu_report::run_report::Fact;
 
 use crate::classifier::Classifier;
-use crate::ensemble::Choice;
+use crate::ensemble::{Choice, Leaves};
 use crate::folder::ModelCard;
 
 /// Data, method, priors, epochs, seed, time.
@@ -57,6 +57,9 @@ pub(crate) fn of_model(model: &Classifier, record: &Record) -> Vec<Fact> {
     }
     if let Some(choice) = &card.choice {
         facts.insert(1, Fact::new("chosen by", chosen_by(choice)));
+    }
+    if let Some(chosen) = &card.leaves {
+        facts.insert(1, Fact::new("leaves of the forest", leaves(chosen)));
     }
     facts
 }
@@ -157,6 +160,22 @@ pub(crate) fn chosen_by(choice: &Choice) -> String {
     let losses = losses.map(|c| format!("{} {:.4}", c.kind, c.loss));
     let (rows, losses) = (grouped(choice.rows), losses.collect::<Vec<_>>().join(", "));
     format!("loss on {rows} held-out rows, lower is better: {losses}")
+}
+
+/// How small leaves are, and by how much that is better than the other size.
+pub(crate) fn leaves(leaves: &Leaves) -> String {
+    let (size, than) = match leaves.fine {
+        true => ("one row", "three rows or more"),
+        false => ("three rows or more", "one row"),
+    };
+    let gain = if leaves.fine {
+        leaves.gain
+    } else {
+        -leaves.gain
+    };
+    let (rows, error) = (grouped(leaves.rows), leaves.error);
+    let gain = format!("{gain:+.4} ± {error:.4}");
+    format!("{size} ({gain} over {than}, on {rows} held-out rows)")
 }
 
 pub(crate) fn network(spec: &ModelSpec) -> String {
