@@ -66,7 +66,7 @@ impl Student {
         let scored: Vec<usize> = (0..n_rows).filter(|&row| folds[row] < n_folds).collect();
         let labels: Vec<MpuLabel> = scored.iter().map(|&row| ground.labels[row]).collect();
         // With many rows leaves of three are small enough, and trees of all rows too large.
-        let fine = (n_rows <= TREE_ROWS).then(|| ForestSpec {
+        let fine = (n_rows <= TREE_ROWS).then_some(ForestSpec {
             min_leaf: 1.0,
             sample: Sample::Every,
             ..spec
@@ -317,9 +317,10 @@ mod tests {
             let of_class = ((4.0 * row[0]) as u8 + (4.0 * row[1]) as u8).is_multiple_of(2);
             let of_class = of_class != (uniform() < moved);
             features.extend(row);
-            labels.push(match of_class && uniform() < 0.5 {
-                true => MpuLabel::Labeled(0),
-                false => MpuLabel::Unlabeled,
+            labels.push(if of_class && uniform() < 0.5 {
+                MpuLabel::Labeled(0)
+            } else {
+                MpuLabel::Unlabeled
             });
         }
         let bins = Bins::learn(Layout::numeric(4).unwrap(), &features).unwrap();

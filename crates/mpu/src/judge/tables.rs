@@ -57,11 +57,7 @@ pub fn summary(model: &Classifier) -> Result<Table> {
     let card = model.card();
     table.push(["model".to_owned(), facts::model(card)]);
     if let Some(leaves) = &card.leaves {
-        let size = if leaves.fine {
-            "one row"
-        } else {
-            "three rows or more"
-        };
+        let size = facts::leaf_size(leaves);
         table.push(["leaves of the forest".to_owned(), size.to_owned()]);
     }
     if let Some(choice) = &card.choice {

@@ -162,20 +162,23 @@ pub(crate) fn chosen_by(choice: &Choice) -> String {
     format!("loss on {rows} held-out rows, lower is better: {losses}")
 }
 
-/// How small leaves are, and by how much that is better than the other size.
+/// How small leaves are, and what they were chosen by.
 pub(crate) fn leaves(leaves: &Leaves) -> String {
-    let (size, than) = match leaves.fine {
-        true => ("one row", "three rows or more"),
-        false => ("three rows or more", "one row"),
-    };
-    let gain = if leaves.fine {
-        leaves.gain
+    let (size, rows) = (leaf_size(leaves), grouped(leaves.rows));
+    let (gain, error) = (leaves.gain.abs(), leaves.error);
+    let side = if leaves.gain < 0.0 { "higher" } else { "lower" };
+    format!(
+        "{size}; the loss on {rows} held-out rows is {gain:.4} ± {error:.4} {side} with one row than with three"
+    )
+}
+
+/// How many rows the smallest leaves have, in words.
+pub(crate) fn leaf_size(leaves: &Leaves) -> &'static str {
+    if leaves.fine {
+        "one row or more"
     } else {
-        -leaves.gain
-    };
-    let (rows, error) = (grouped(leaves.rows), leaves.error);
-    let gain = format!("{gain:+.4} ± {error:.4}");
-    format!("{size} ({gain} over {than}, on {rows} held-out rows)")
+        "three rows or more"
+    }
 }
 
 pub(crate) fn network(spec: &ModelSpec) -> String {
