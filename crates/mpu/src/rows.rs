@@ -298,17 +298,6 @@ impl<'a> TableRows<'a> {
         Ground::new(&self.table.schema, &self.table.features, labels, classes)
     }
 
-    /// The forest that tells groups of the table's rows apart.
-    fn teacher(
-        &self,
-        labels: &[MpuLabel],
-        classes: ClassCount,
-        observer: &mut impl Watcher,
-    ) -> Result<Teacher> {
-        let ground = self.ground(labels, classes)?;
-        Teacher::fit(ground, self.forest(), Seed(self.config.seed), observer)
-    }
-
     /// How forests are grown.
     fn forest(&self) -> ForestSpec {
         let spec = spec_for(self.table.labels.len());
@@ -341,7 +330,9 @@ impl<'a> TableRows<'a> {
     pub fn margins(&self, observer: &mut impl Watcher) -> Result<(Margins, EstimatorKind)> {
         let classes = self.table.classes()?;
         if self.has_forest() {
-            let teacher = self.teacher(&self.table.labels, classes, observer)?;
+            let ground = self.ground(&self.table.labels, classes)?;
+            let seed = Seed(self.config.seed);
+            let teacher = Teacher::fit(ground, self.forest(), seed, observer)?;
             return Ok((teacher.margins()?, self.estimator()));
         }
         let (train, _) = self.draw()?;
@@ -355,8 +346,11 @@ impl<'a> TableRows<'a> {
         let (sample, seed) = (self.all()?, Seed(self.config.seed));
         let classes = self.table.classes()?;
         if self.has_forest() {
-            let margins =
-                |labels: &[MpuLabel], groups| self.teacher(labels, groups, observer)?.margins();
+            let spec = self.forest();
+            let margins = |labels: &[MpuLabel], groups| {
+                let ground = self.ground(labels, groups)?;
+                ground.margins(&ground.teach(|_| true, spec, seed, observer)?)
+            };
             return Subgrouped::by(&sample, classes, seed, margins);
         }
         Subgrouped::of(&sample, classes, seed, observer)

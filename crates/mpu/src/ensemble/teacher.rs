@@ -31,18 +31,18 @@ pub struct Ground {
     pub(super) classes: ClassCount,
 }
 
-/// A forest that was grown to tell the groups of a table apart, and what it answered.
+/// Forests that were grown to tell the groups of a table apart, and what they answered.
 ///
 /// Kept are the binned rows, which the student needs, and the answers; the trees are not.
 #[derive(Debug, Clone)]
 pub struct Teacher {
     pub(super) ground: Ground,
-    /// `P(s | x)` of each row by trees that have not seen it: the observed classes, then the pool.
-    pub(super) answers: Vec<f32>,
+    /// [`Ground::detectors`] of all rows.
+    pub(super) answers: Vec<Vec<f32>>,
 }
 
 impl Teacher {
-    /// Grows the forest.
+    /// Grows the forests.
     pub fn fit(
         ground: Ground,
         spec: ForestSpec,
@@ -50,16 +50,29 @@ impl Teacher {
         observer: &mut impl Watcher,
     ) -> Result<Self> {
         let _span = tracing::info_span!("teacher").entered();
-        let answers = ground.teach(|_| true, spec, seed, observer)?;
+        let answers = ground.detectors(|_| true, spec, seed, observer)?;
         Ok(Self { ground, answers })
     }
 
-    /// The log odds of each group against the pool, as estimators of priors take them.
+    /// Log odds as estimators of priors take them: those of the forest that sees all rows, with what balanced bags say of
+    /// the order of rows beside them.
     pub fn margins(&self) -> Result<Margins> {
-        let classes = self.ground.classes;
+        let (alone, bags) = self.answers.split_at(1);
+        let mut margins = self.ground.margins(&alone[0])?;
+        for answers in bags {
+            margins = margins.beside(&self.ground.margins(answers)?);
+        }
+        Ok(margins)
+    }
+}
+
+impl Ground {
+    /// The log odds of each group against the pool, by `P(s | x)` of every row.
+    pub(crate) fn margins(&self, answers: &[f32]) -> Result<Margins> {
+        let classes = self.classes;
         let k = classes.get();
         let mut groups = vec![Rows::default(); k];
-        for (answer, &label) in self.answers.chunks_exact(k).zip(&self.ground.labels) {
+        for (answer, &label) in answers.chunks_exact(k).zip(&self.labels) {
             let group = &mut groups[classes.group(label)?];
             // No two rows share the trees that answer for them: there are no folds to speak of.
             group.folds.push(0);
@@ -70,9 +83,7 @@ impl Teacher {
         let pool = groups.pop().unwrap_or_default();
         Ok(Margins::new(groups, pool)?)
     }
-}
 
-impl Ground {
     /// Takes encoded rows, in which NaN is a missing value.
     pub fn new(
         schema: &FeatureSchema,
@@ -90,7 +101,7 @@ impl Ground {
     }
 
     /// `P(s | x)` of each row, by trees that were grown from the rows that may be seen and have not seen this one.
-    pub(super) fn teach(
+    pub(crate) fn teach(
         &self,
         seen: impl Fn(usize) -> bool,
         spec: ForestSpec,
