@@ -4,9 +4,9 @@ use mpu_data::Priors;
 
 use crate::bootstrap::Interval;
 use crate::error::Result;
-use crate::estimator::{EstimatorKind, feasible};
+use crate::estimator::feasible;
 use crate::margins::{Group, Margins};
-use crate::report::{ClassReport, PriorReport};
+use crate::report::PriorReport;
 
 /// Equal shares count as much as so many labelled rows.
 const EQUAL_ROWS: f64 = 10.0;
@@ -24,20 +24,14 @@ const Z: f64 = 1.959_963_984_540_054;
 /// Shares closer to 0 or 1 have the log odds of this one.
 const LEAST: f64 = 1e-4;
 
-/// The report with estimates drawn towards equal shares, the more the fewer labelled rows there are, none above
+/// The report with estimates drawn towards equal shares, the more the fewer labelled rows a class has, none above
 /// [`Margins::area_bounds`], and with intervals that are wider for it. A class that is not detectable keeps its 0.
-///
-/// Where classes share their rates, the labelled rows of all of them say what the rate is, so all of them count.
 pub fn allow_for_few_rows(mut report: PriorReport, margins: &Margins) -> Result<PriorReport> {
     let equal = 1.0 / (report.classes.len() + 1) as f64;
-    let n_rows = |class: &ClassReport| margins.n_rows(Group::Class(class.class)) as f64;
-    let all: f64 = report.classes.iter().map(n_rows).sum();
     let bounds = margins.area_bounds();
-    let shared = report.estimator == EstimatorKind::SharedRate;
     for class in report.classes.iter_mut().filter(|class| class.detectable) {
-        let rows = n_rows(class);
-        let telling = if shared { all } else { rows };
-        let drawn = towards_equal(class.estimate, equal.min(class.upper), telling);
+        let rows = margins.n_rows(Group::Class(class.class)) as f64;
+        let drawn = towards_equal(class.estimate, equal.min(class.upper), rows);
         class.estimate = drawn.min(bounds[class.class]);
         class.interval = widened(class.interval, class.estimate, rows);
     }
@@ -157,22 +151,6 @@ mod tests {
         assert!((odds(found.observed()[2]) - factor / 9.0).abs() < 1e-12);
         let tiny = lower(&Priors::new(vec![1e-6, 1.0 - 1e-6]).unwrap()).unwrap();
         assert_eq!(tiny.observed()[0], 1e-6);
-    }
-
-    #[test]
-    fn labelled_rows_of_all_classes_count_where_rates_are_shared() {
-        let margins = separable(&[0.3, 0.2], 8, 1500, Seed(1));
-        for (rates, telling) in [(Rates::Own, 8.0), (Rates::Shared, 16.0)] {
-            let plain = estimate(&margins, &LabelingRate { rates }, &options(50), Seed(1)).unwrap();
-            let found = allow_for_few_rows(plain.clone(), &margins).unwrap();
-            let bounds = margins.area_bounds();
-            for (before, after) in plain.classes.iter().zip(&found.classes) {
-                let guess = before.upper.min(1.0 / 3.0);
-                let wanted = towards_equal(before.estimate, guess, telling);
-                let wanted = wanted.min(bounds[before.class]);
-                assert!((after.estimate - wanted).abs() < 1e-12, "{rates:?}");
-            }
-        }
     }
 
     #[test]

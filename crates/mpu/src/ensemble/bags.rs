@@ -86,17 +86,12 @@ mod tests {
     use mpu_models::forest::{Bins, Layout};
     use mpu_train::{Control, Event, Observer, Unobserved};
 
+    use super::super::testing::uniform;
     use super::*;
 
     /// A class with half of the rows, of which a few are labelled: its rows have two of six columns a little higher.
     fn ground(n_rows: usize, n_labeled: usize) -> Ground {
-        let mut state = 9_u64;
-        let mut uniform = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 40) as f32 / (1 << 24) as f32
-        };
+        let mut uniform = uniform(9);
         let (mut features, mut labels) = (Vec::new(), Vec::new());
         for row in 0..n_rows {
             let own = row % 2 == 0;

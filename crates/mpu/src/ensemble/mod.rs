@@ -17,3 +17,16 @@ pub use self::choice::{Candidate, Choice, Kind, Leaves};
 pub use self::student::{Student, log_probabilities, pool_target};
 pub use self::teacher::{Ground, Teacher};
 pub(crate) use self::teacher::{HALF_A_VOTE, spec_for};
+
+#[cfg(test)]
+mod testing {
+    /// Numbers between 0 and 1.
+    pub(super) fn uniform(mut state: u64) -> impl FnMut() -> f32 {
+        move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 40) as f32 / (1 << 24) as f32
+        }
+    }
+}

@@ -243,6 +243,7 @@ mod tests {
     use mpu_models::forest::{Bins, Layout};
     use mpu_train::Unobserved;
 
+    use super::super::testing::uniform;
     use super::*;
 
     #[test]
@@ -304,13 +305,7 @@ mod tests {
 
     /// Half of a class is labelled, by two of four columns: a checkerboard, in which some rows are moved to a cell beside it.
     fn checkerboard(moved: f32) -> Teacher {
-        let mut state = 5_u64;
-        let mut uniform = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 40) as f32 / (1 << 24) as f32
-        };
+        let mut uniform = uniform(5);
         let (mut features, mut labels) = (Vec::new(), Vec::new());
         for _ in 0..800 {
             let row = [uniform(), uniform(), uniform(), uniform()];
