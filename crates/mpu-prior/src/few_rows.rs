@@ -24,15 +24,13 @@ const Z: f64 = 1.959_963_984_540_054;
 /// Shares closer to 0 or 1 have the log odds of this one.
 const LEAST: f64 = 1e-4;
 
-/// The report with estimates drawn towards equal shares, the more the fewer labelled rows a class has, none above
-/// [`Margins::area_bounds`], and with intervals that are wider for it. A class that is not detectable keeps its 0.
+/// The report with estimates drawn towards equal shares, the more the fewer labelled rows a class has, and with
+/// intervals that are wider for it. A class that is not detectable keeps its 0.
 pub fn allow_for_few_rows(mut report: PriorReport, margins: &Margins) -> Result<PriorReport> {
     let equal = 1.0 / (report.classes.len() + 1) as f64;
-    let bounds = margins.area_bounds();
     for class in report.classes.iter_mut().filter(|class| class.detectable) {
         let rows = margins.n_rows(Group::Class(class.class)) as f64;
-        let drawn = towards_equal(class.estimate, equal.min(class.upper), rows);
-        class.estimate = drawn.min(bounds[class.class]);
+        class.estimate = towards_equal(class.estimate, equal.min(class.upper), rows);
         class.interval = widened(class.interval, class.estimate, rows);
     }
     let settled = feasible(&report.observed())?;
@@ -151,29 +149,6 @@ mod tests {
         assert!((odds(found.observed()[2]) - factor / 9.0).abs() < 1e-12);
         let tiny = lower(&Priors::new(vec![1e-6, 1.0 - 1e-6]).unwrap()).unwrap();
         assert_eq!(tiny.observed()[0], 1e-6);
-    }
-
-    #[test]
-    fn no_estimate_is_above_what_another_detector_leaves_room_for() {
-        // One class that makes up a twentieth of the pool, and six labelled rows: equal shares would be one half.
-        let margins = separable(&[0.05], 6, 1000, Seed(1));
-        let plain = LabelingRate { rates: Rates::Own };
-        let plain = estimate(&margins, &plain, &options(50), Seed(1)).unwrap();
-        let found = |margins: &Margins| {
-            let report = allow_for_few_rows(plain.clone(), margins).unwrap();
-            report.classes[0].estimate
-        };
-        let bound = margins.area_bounds()[0];
-        assert!(
-            (found(&margins) - bound).abs() < 1e-12 && bound < 0.1,
-            "{bound}"
-        );
-        // One that ranks every labelled row first leaves room for one row; one that knows nothing changes nothing.
-        let rows = |z: f64, n: usize| crate::margins::Rows::of_one_fold(vec![z; n]);
-        let perfect = Margins::new(vec![rows(1.0, 6)], rows(0.0, 1000)).unwrap();
-        let blind = Margins::new(vec![rows(0.0, 6)], rows(0.0, 1000)).unwrap();
-        assert!((found(&margins.clone().beside(&perfect)) - 0.001).abs() < 1e-12);
-        assert!((found(&margins.clone().beside(&blind)) - bound).abs() < 1e-12);
     }
 
     #[test]

@@ -45,8 +45,6 @@ pub struct Margins {
     /// Labelled rows by class, then the pool.
     groups: Vec<Rows>,
     n_folds: usize,
-    /// [`Margins::areas`] of other detectors, the largest of each class.
-    others: Vec<f64>,
 }
 
 impl Margins {
@@ -71,54 +69,7 @@ impl Margins {
         Ok(Self {
             groups,
             n_folds: folds.len(),
-            others: vec![0.0; width],
         })
-    }
-
-    /// The same margins, with what those of another detector say of the same rows' order.
-    #[must_use]
-    pub fn beside(mut self, other: &Self) -> Self {
-        for (known, area) in self.others.iter_mut().zip(other.areas()) {
-            *known = known.max(area);
-        }
-        self
-    }
-
-    /// For each observed class, how often a labelled row of it has a larger margin than a row of the pool; ties count half.
-    pub fn areas(&self) -> Vec<f64> {
-        let classes = 0..self.n_observed();
-        let area = |class: usize| {
-            let mut pool: Vec<f64> = self.margin(Group::Pool, class).collect();
-            pool.sort_by(f64::total_cmp);
-            let below = |z: f64| {
-                let (less, up_to) = (
-                    pool.partition_point(|&other| other < z),
-                    pool.partition_point(|&other| other <= z),
-                );
-                (less + up_to) as f64
-            };
-            let own = Group::Class(class);
-            let sum: f64 = self.margin(own, class).map(below).sum();
-            sum / (2 * self.n_rows(own) * pool.len()) as f64
-        };
-        classes.map(area).collect()
-    }
-
-    /// Upper bounds of the priors by how well labelled rows are told from the pool, the lowest of all detectors.
-    ///
-    /// ```text
-    /// π_i ≤ 2 (1 - P[z_i(x) > z_i(x')]),   x labelled as i, x' of the pool
-    /// ```
-    ///
-    /// A share `π_i` of the pool is of the class, and of two rows of one class either comes first as often as the other. So
-    /// even a perfect detector is right in `1 - π_i/2` of all pairs. The better it is, the closer the bound; where it tells
-    /// nothing, the bound is 1. It is never less than one row of the pool.
-    #[doc(alias = "eq:area-bound")]
-    pub fn area_bounds(&self) -> Vec<f64> {
-        let one_row = 1.0 / self.n_rows(Group::Pool) as f64;
-        let areas = self.areas().into_iter().zip(&self.others);
-        let bound = areas.map(|(own, other)| 2.0 * (1.0 - own.max(*other)));
-        bound.map(|bound| bound.clamp(one_row, 1.0)).collect()
     }
 
     /// The number of observed classes, `k - 1`.
@@ -304,53 +255,6 @@ mod tests {
         assert!(text.contains("the pool, row 0: margin 1 is NaN"), "{text}");
         let text = message(vec![class.clone(), class.clone()], rows(&[], &[]));
         assert!(text.contains("the pool has no rows"), "{text}");
-    }
-
-    #[test]
-    fn areas_by_hand() {
-        // Class 0 by its margin: 3 is above both of the pool, 1 above one and level with the other.
-        let class = rows(&[3.0, 0.0, 1.0, 0.0], &[0, 0]);
-        let other = rows(&[0.0, -1.0], &[0]);
-        let pool = rows(&[1.0, 0.0, 0.0, 0.0], &[0, 0]);
-        let margins = Margins::new(vec![class, other], pool).unwrap();
-        assert_eq!(margins.areas(), [(2.0 + 1.5) / 4.0, 0.0]);
-        assert_eq!(margins.area_bounds(), [0.5, 1.0], "one row, and no room");
-        // What another detector knows better counts; what it knows worse does not.
-        let swapped = Margins::new(
-            vec![rows(&[0.0, 0.0], &[0]), rows(&[0.0, 1.0], &[0])],
-            rows(&[1.0, 0.5, 1.0, 2.0], &[0, 0]),
-        );
-        let swapped = swapped.unwrap();
-        assert_eq!(swapped.areas(), [0.0, 0.5]);
-        assert_eq!(margins.beside(&swapped).area_bounds(), [0.5, 1.0]);
-    }
-
-    #[test]
-    fn priors_are_never_above_the_area_bound_and_reach_it_where_nothing_overlaps() {
-        // All pairs of a distribution on three margins: the class has shares `own`, everything else `rest`.
-        let counted = |shares: &[f64; 3], n: f64| {
-            let values = (0..3).flat_map(|z| vec![z as f64; (shares[z] * n).round() as usize]);
-            values.collect::<Vec<f64>>()
-        };
-        let quarters = [0.0, 1.0, 2.0, 3.0, 4.0].map(|n: f64| n / 4.0);
-        for pi in [0.25, 0.5, 0.75] {
-            for a in quarters {
-                for b in quarters.into_iter().filter(|b| a + b <= 1.0) {
-                    for c in quarters {
-                        let (own, rest) = ([1.0 - a - b, b, a], [c, 1.0 - c, 0.0]);
-                        let mut pool = counted(&own, 16.0 * pi);
-                        pool.extend(counted(&rest, 16.0 * (1.0 - pi)));
-                        let labeled = Rows::of_one_fold(counted(&own, 4.0));
-                        let margins = Margins::new(vec![labeled], Rows::of_one_fold(pool));
-                        let bound = margins.unwrap().area_bounds()[0];
-                        assert!(pi <= bound + 1e-12, "{pi} {own:?} {rest:?} {bound}");
-                        if a == 1.0 {
-                            assert!((pi - bound).abs() < 1e-12, "{pi} {rest:?} {bound}");
-                        }
-                    }
-                }
-            }
-        }
     }
 
     #[test]

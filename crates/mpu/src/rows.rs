@@ -298,6 +298,17 @@ impl<'a> TableRows<'a> {
         Ground::new(&self.table.schema, &self.table.features, labels, classes)
     }
 
+    /// The forest that tells groups of the table's rows apart.
+    fn teacher(
+        &self,
+        labels: &[MpuLabel],
+        classes: ClassCount,
+        observer: &mut impl Watcher,
+    ) -> Result<Teacher> {
+        let ground = self.ground(labels, classes)?;
+        Teacher::fit(ground, self.forest(), Seed(self.config.seed), observer)
+    }
+
     /// How forests are grown.
     fn forest(&self) -> ForestSpec {
         let spec = spec_for(self.table.labels.len());
@@ -330,9 +341,7 @@ impl<'a> TableRows<'a> {
     pub fn margins(&self, observer: &mut impl Watcher) -> Result<(Margins, EstimatorKind)> {
         let classes = self.table.classes()?;
         if self.has_forest() {
-            let ground = self.ground(&self.table.labels, classes)?;
-            let seed = Seed(self.config.seed);
-            let teacher = Teacher::fit(ground, self.forest(), seed, observer)?;
+            let teacher = self.teacher(&self.table.labels, classes, observer)?;
             return Ok((teacher.margins()?, self.estimator()));
         }
         let (train, _) = self.draw()?;
@@ -346,11 +355,8 @@ impl<'a> TableRows<'a> {
         let (sample, seed) = (self.all()?, Seed(self.config.seed));
         let classes = self.table.classes()?;
         if self.has_forest() {
-            let spec = self.forest();
-            let margins = |labels: &[MpuLabel], groups| {
-                let ground = self.ground(labels, groups)?;
-                ground.margins(&ground.teach(|_| true, spec, seed, observer)?)
-            };
+            let margins =
+                |labels: &[MpuLabel], groups| self.teacher(labels, groups, observer)?.margins();
             return Subgrouped::by(&sample, classes, seed, margins);
         }
         Subgrouped::of(&sample, classes, seed, observer)

@@ -10,22 +10,32 @@ use crate::error::Result;
 use crate::prepared::Watcher;
 
 impl Ground {
-    /// `P(s | x)` of each row by several forests, each by trees that have not seen the row: the observed classes, then the pool.
+    /// How probable each class is for every row if it were one of the pool, `k` to a row. All answers are of trees that have
+    /// not seen the row.
     ///
-    /// The first forest sees all rows that may be seen. The others are grown in balanced bags, each of a bootstrap of the
-    /// labelled rows and only as many of the pool. With few labelled rows among many, no split of a tree that sees all of
-    /// them gains much, and a balanced bag ranks rows better (Mordelet and Vert 2014), though it takes them for far likelier
-    /// to be labelled than they are. Where the labelled rows alone fill half a tree, there are no bags.
-    pub(super) fn detectors(
+    /// It is the mean of two answers. One is [`pool_target`] of the teacher's `answers`. The other is by the teacher and by trees in
+    /// balanced bags, each of a bootstrap of the labelled rows and only as many of the pool. With few labelled rows among many, no
+    /// split of a tree that sees all of them gains much, and a balanced bag ranks rows better (Mordelet and Vert 2014), though
+    /// it takes them for far likelier to be labelled than they are. [`Stack`] puts that right, for each of the priors that
+    /// may be true, the likeliest first. Where the labelled rows alone fill half a tree, there are no bags.
+    pub(super) fn posteriors(
         &self,
+        answers: Vec<f32>,
+        priors: &[Priors],
         seen: impl Fn(usize) -> bool + Copy,
         spec: ForestSpec,
         seed: Seed,
         observer: &mut impl Watcher,
-    ) -> Result<Vec<Vec<f32>>> {
+    ) -> Result<Vec<f32>> {
+        let k = self.classes.get();
         let n = self.group_sizes(seen);
-        let n_labeled = n[..n.len() - 1].iter().sum::<f64>() as usize;
-        let mut all = vec![self.teach(seen, spec, seed, observer)?];
+        let n_labeled = n[..k - 1].iter().sum::<f64>() as usize;
+        let mut found = Vec::with_capacity(answers.len());
+        for answer in answers.chunks_exact(k) {
+            let target = pool_target(&priors[0], &n, answer);
+            found.extend(target.into_iter().map(|t| 0.5 * t as f32));
+        }
+        let mut all = vec![answers];
         if (1..=TREE_ROWS / 2).contains(&n_labeled) {
             for (which, splits) in [(4, Splits::Random), (5, Splits::Best)] {
                 let bags = ForestSpec {
@@ -37,30 +47,10 @@ impl Ground {
                 all.push(self.teach(seen, bags, derived(seed, which), observer)?);
             }
         }
-        Ok(all)
-    }
-
-    /// How probable each class is for every row if it were one of the pool, `k` to a row, by the answers of all detectors.
-    ///
-    /// It is the mean of two answers. One is [`pool_target`] of the first detector. The other is by all of them: [`Stack`] puts
-    /// right what bags take for likelier than it is, for each of the priors that may be true, the likeliest first.
-    pub(super) fn posteriors(
-        &self,
-        answers: &[Vec<f32>],
-        priors: &[Priors],
-        seen: impl Fn(usize) -> bool + Copy,
-    ) -> Result<Vec<f32>> {
-        let k = self.classes.get();
-        let n = self.group_sizes(seen);
-        let mut found = Vec::with_capacity(answers[0].len());
-        for answer in answers[0].chunks_exact(k) {
-            let target = pool_target(&priors[0], &n, answer);
-            found.extend(target.into_iter().map(|t| 0.5 * t as f32));
-        }
         for each in priors {
-            let stack = Stack::fit(each, &self.labels, seen, answers)?;
+            let stack = Stack::fit(each, &self.labels, seen, &all)?;
             tracing::debug!(weights = ?stack.weights(), "detectors stacked");
-            for (found, p) in found.iter_mut().zip(stack.probabilities(answers)) {
+            for (found, p) in found.iter_mut().zip(stack.probabilities(&all)) {
                 *found += 0.5 * p / priors.len() as f32;
             }
         }
@@ -143,20 +133,19 @@ mod tests {
         let ground = ground(1200, 12);
         let (spec, seed) = (ForestSpec::default(), Seed(3));
         let priors = [Priors::new(vec![0.5, 0.5]).unwrap()];
+        let alone = ground.teach(|_| true, spec, seed, &mut Unobserved).unwrap();
         let found = || {
-            let all = ground.detectors(|_| true, spec, seed, &mut Unobserved);
-            let all = all.unwrap();
-            let found = ground.posteriors(&all, &priors, |_| true).unwrap();
-            (all, found)
+            let answers = alone.clone();
+            let found = ground.posteriors(answers, &priors, |_| true, spec, seed, &mut Unobserved);
+            found.unwrap()
         };
-        let (all, together) = found();
-        assert_eq!(all.len(), 3);
-        let (before, after) = (area(&ground, &all[0]), area(&ground, &together));
+        let together = found();
+        let (before, after) = (area(&ground, &alone), area(&ground, &together));
         assert!(after > before + 0.01, "{before} {after}");
         // Half of the rows are of the class.
         let mean = together.chunks(2).map(|p| f64::from(p[0])).sum::<f64>() / 1200.0;
         assert!((mean - 0.5).abs() < 0.15, "{mean}");
-        assert_eq!((all, together), found());
+        assert_eq!(together, found());
     }
 
     #[test]
@@ -165,15 +154,12 @@ mod tests {
         let priors = [Priors::new(vec![0.5, 0.5]).unwrap()];
         let few = ground(60, 20);
         let none = |row: usize| row % 2 == 1;
-        let all = few.detectors(none, spec, seed, &mut Unobserved).unwrap();
-        let found = few.posteriors(&all, &priors, none).unwrap();
-        assert_eq!((all.len(), found.len()), (1, 120));
+        let found = few.posteriors(vec![0.5; 120], &priors, none, spec, seed, &mut Unobserved);
+        assert_eq!(found.unwrap().len(), 120);
         let many = ground(2 * TREE_ROWS, TREE_ROWS / 2 + 1);
-        let small = ForestSpec { trees: 2, ..spec };
         let mut trees = Trees(0);
-        let all = many.detectors(|_| true, small, seed, &mut trees).unwrap();
-        assert_eq!((all.len(), trees.0), (1, 2));
-        let found = many.posteriors(&all, &priors, |_| true).unwrap();
-        assert_eq!(found.len(), 4 * TREE_ROWS);
+        let answers = vec![0.5; 4 * TREE_ROWS];
+        let found = many.posteriors(answers, &priors, |_| true, spec, seed, &mut trees);
+        assert_eq!((found.unwrap().len(), trees.0), (4 * TREE_ROWS, 0));
     }
 }

@@ -80,9 +80,9 @@ impl Student {
         for fold in 0..n_folds {
             let seen = |row: usize| folds[row] != fold;
             let seed_of_fold = derived(seed, 2);
-            let answers = ground.detectors(seen, spec, seed_of_fold, observer)?;
-            let shares = targets(ground, ground.posteriors(&answers, priors, seen)?);
-            drop(answers);
+            let answers = ground.teach(seen, spec, seed_of_fold, observer)?;
+            let shares = ground.posteriors(answers, priors, seen, spec, seed_of_fold, observer)?;
+            let shares = targets(ground, shares);
             let unseen: Vec<usize> = (0..n_rows).filter(|&row| !seen(row)).collect();
             for grown in &mut grown {
                 let forest = ground.grow(&shares, seen, grown.spec, derived(seed, 3), observer)?;
@@ -110,8 +110,8 @@ impl Student {
         } = grown.swap_remove(which);
         drop(grown);
         let all = |_| true;
-        let shares = targets(ground, ground.posteriors(&answers, priors, all)?);
-        drop(answers);
+        let shares = ground.posteriors(answers, priors, all, spec, seed, observer)?;
+        let shares = targets(ground, shares);
         let forest = Arc::new(ground.grow(&shares, all, chosen, derived(seed, 1), observer)?);
         Ok(Self {
             apart: apart.map_or_else(|| forest.clone(), Arc::new),

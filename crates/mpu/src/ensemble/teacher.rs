@@ -31,18 +31,18 @@ pub struct Ground {
     pub(super) classes: ClassCount,
 }
 
-/// Forests that were grown to tell the groups of a table apart, and what they answered.
+/// A forest that was grown to tell the groups of a table apart, and what it answered.
 ///
 /// Kept are the binned rows, which the student needs, and the answers; the trees are not.
 #[derive(Debug, Clone)]
 pub struct Teacher {
     pub(super) ground: Ground,
-    /// [`Ground::detectors`] of all rows.
-    pub(super) answers: Vec<Vec<f32>>,
+    /// `P(s | x)` of each row by trees that have not seen it: the observed classes, then the pool.
+    pub(super) answers: Vec<f32>,
 }
 
 impl Teacher {
-    /// Grows the forests.
+    /// Grows the forest.
     pub fn fit(
         ground: Ground,
         spec: ForestSpec,
@@ -50,29 +50,16 @@ impl Teacher {
         observer: &mut impl Watcher,
     ) -> Result<Self> {
         let _span = tracing::info_span!("teacher").entered();
-        let answers = ground.detectors(|_| true, spec, seed, observer)?;
+        let answers = ground.teach(|_| true, spec, seed, observer)?;
         Ok(Self { ground, answers })
     }
 
-    /// Log odds as estimators of priors take them: those of the forest that sees all rows, with what balanced bags say of
-    /// the order of rows beside them.
+    /// The log odds of each group against the pool, as estimators of priors take them.
     pub fn margins(&self) -> Result<Margins> {
-        let (alone, bags) = self.answers.split_at(1);
-        let mut margins = self.ground.margins(&alone[0])?;
-        for answers in bags {
-            margins = margins.beside(&self.ground.margins(answers)?);
-        }
-        Ok(margins)
-    }
-}
-
-impl Ground {
-    /// The log odds of each group against the pool, by `P(s | x)` of every row.
-    pub(crate) fn margins(&self, answers: &[f32]) -> Result<Margins> {
-        let classes = self.classes;
+        let classes = self.ground.classes;
         let k = classes.get();
         let mut groups = vec![Rows::default(); k];
-        for (answer, &label) in answers.chunks_exact(k).zip(&self.labels) {
+        for (answer, &label) in self.answers.chunks_exact(k).zip(&self.ground.labels) {
             let group = &mut groups[classes.group(label)?];
             // No two rows share the trees that answer for them: there are no folds to speak of.
             group.folds.push(0);
@@ -83,7 +70,9 @@ impl Ground {
         let pool = groups.pop().unwrap_or_default();
         Ok(Margins::new(groups, pool)?)
     }
+}
 
+impl Ground {
     /// Takes encoded rows, in which NaN is a missing value.
     pub fn new(
         schema: &FeatureSchema,
@@ -101,7 +90,7 @@ impl Ground {
     }
 
     /// `P(s | x)` of each row, by trees that were grown from the rows that may be seen and have not seen this one.
-    pub(crate) fn teach(
+    pub(super) fn teach(
         &self,
         seen: impl Fn(usize) -> bool,
         spec: ForestSpec,
