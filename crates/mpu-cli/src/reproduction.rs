@@ -296,7 +296,7 @@ fn cells(artefact: Artefact, quick: bool) -> anyhow::Result<Vec<Cell>> {
         Artefact::Figure2 => {
             let mut cells = Vec::new();
             for k in [4, 6, 8] {
-                for prior in [0.2, 0.5, 0.8] {
+                for prior in paper::PRIORS {
                     cells.push(cell(DatasetId::Mnist, k, prior, ours)?);
                 }
             }

@@ -12,6 +12,9 @@ const LOSS_VARIANTS: &str = include_str!("../data/loss_variants.csv");
 const ACCURACY: &str = include_str!("../data/accuracy_tables.csv");
 const MACRO_F1: &str = include_str!("../data/macro_f1_fmnist_k4_pi08.csv");
 
+/// The priors of the negative class in Tables I–III.
+pub const PRIORS: [f64; 3] = [0.2, 0.5, 0.8];
+
 /// A row of the table of loss variants (fashion-mnist, k = 4, π_k = 0.5, csmpu-abs).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LossVariant {

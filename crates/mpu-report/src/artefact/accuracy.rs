@@ -1,7 +1,7 @@
 //! Tables I–III: accuracy by dataset, number of classes and prior.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use super::published;
 use crate::cell::{CellRuns, FULL, MAIN_LOSS, ORACLE, Wanted, shortfall};
@@ -42,11 +42,29 @@ const TWINS: [&str; 2] = ["area", "ure-ovr"];
 /// How far apart two runs of such methods may be, as a share of the test rows.
 const SAME: f64 = 0.005;
 
+/// The cell whose runs stand for those of another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Source {
+    /// That of a method with the same gradients.
+    Method(&'static str),
+    /// That of the oracle at another prior, where it sees the same rows and so ends as the same network, bit for bit.
+    Prior(f64),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method(method) => write!(f, "{method}"),
+            Self::Prior(prior) => write!(f, "π_k = {prior}"),
+        }
+    }
+}
+
 /// What the runs of a cell gave, in percent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The other method whose runs these are, because it has the same gradients.
-    pub carried_from: Option<&'static str>,
+    /// The other cell whose runs these are.
+    pub carried_from: Option<Source>,
     /// How many seeds.
     pub n: usize,
     /// Epochs of each.
@@ -176,27 +194,71 @@ pub fn rows(records: &[Record]) -> Result<Vec<AccuracyRow>> {
     Ok(cells.chunk_by(same_row).map(row).collect())
 }
 
-/// What the runs of a cell gave, or those of a method with the same gradients if they have more epochs or seeds.
+/// What the runs of a cell gave, or those of a cell with the same outcome if they have more epochs or seeds.
 fn found(records: &[Record], wanted: &Wanted<'_>) -> Option<Outcome> {
     let own = CellRuns::choose(records, wanted);
-    let [first, second] = TWINS;
-    let of_first = Wanted {
-        method: first,
-        ..*wanted
-    };
-    let others = (wanted.method == second).then(|| CellRuns::choose(records, &of_first));
     let size = |runs: &CellRuns<'_>| (runs.epochs(), runs.n());
-    let more = |others: &CellRuns<'_>| {
+    let more = |(_, others): &(Source, CellRuns<'_>)| {
         own.as_ref()
             .is_none_or(|own| own.mark() == others.mark() && size(own) < size(others))
     };
-    match others.flatten().filter(more) {
-        Some(others) if are_twins(records, wanted.dataset) => Some(Outcome {
-            carried_from: Some(first),
+    let others = same_outcome(records, wanted).into_iter();
+    let others = others.filter_map(|(source, cell)| {
+        let runs = CellRuns::choose(records, &cell)?;
+        Some((source, runs))
+    });
+    // The first of those that have most.
+    let most = others
+        .filter(more)
+        .reduce(|a, b| if size(&b.1) > size(&a.1) { b } else { a });
+    match most {
+        Some((source, others)) => Some(Outcome {
+            carried_from: Some(source),
             ..outcome(&others)
         }),
-        _ => own.map(|runs| outcome(&runs)),
+        None => own.map(|runs| outcome(&runs)),
     }
+}
+
+/// The cells whose runs end as those of `wanted` do, as far as the records show it.
+fn same_outcome<'a>(records: &[Record], wanted: &Wanted<'a>) -> Vec<(Source, Wanted<'a>)> {
+    let [first, second] = TWINS;
+    match wanted.method {
+        method if method == second && are_twins(records, wanted.dataset) => {
+            let cell = Wanted {
+                method: first,
+                ..*wanted
+            };
+            vec![(Source::Method(first), cell)]
+        }
+        ORACLE => paper::PRIORS
+            .into_iter()
+            .filter(|prior| *prior != wanted.prior)
+            .map(|prior| (Source::Prior(prior), Wanted { prior, ..*wanted }))
+            .filter(|(_, other)| is_same_network(records, wanted, other))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the oracle ends as the same network at two priors: runs of one seed on one machine are there, and none
+/// of them differ in a bit.
+fn is_same_network(records: &[Record], wanted: &Wanted<'_>, other: &Wanted<'_>) -> bool {
+    let of = |cell: &Wanted<'_>| -> Vec<&Record> {
+        let fits = |r: &&Record| cell.fits(r) && !r.model_sha256.is_empty();
+        records.iter().filter(fits).collect()
+    };
+    let (own, others) = (of(wanted), of(other));
+    let pairs = own.iter().flat_map(|a| {
+        let same = |b: &&&Record| {
+            let prior = b.key.prior;
+            let key = a.key.clone();
+            RunKey { prior, ..key } == b.key && (&a.program, &a.machine) == (&b.program, &b.machine)
+        };
+        let equal = |b: &&Record| a.model_sha256 == b.model_sha256;
+        others.iter().filter(same).map(equal).collect::<Vec<_>>()
+    });
+    pairs.reduce(|all, equal| all && equal) == Some(true)
 }
 
 /// Whether runs of a dataset say so: there is a pair with the same setting and seed, and no pair is apart. Another version of the
@@ -349,9 +411,12 @@ fn cell(row: &AccuracyRow, entry: &MethodEntry, footnotes: &mut Footnotes) -> Ce
         return Cell::new("missing").with_any_detail(published);
     };
     let mut text = found.accuracy.show(2);
-    let carried = found
-        .carried_from
-        .map(|method| format!("runs of `{method}`, which has the same gradients"));
+    let carried = found.carried_from.map(|source| match source {
+        Source::Method(method) => format!("runs of `{method}`, which has the same gradients"),
+        Source::Prior(_) => {
+            format!("runs at {source}, which see the same rows and end as the same network")
+        }
+    });
     let short = shortfall(found.n, found.epochs);
     let note: Vec<String> = short.into_iter().chain(carried).collect();
     if !note.is_empty() {
@@ -402,7 +467,10 @@ pub fn cells(rows: &[AccuracyRow]) -> Table {
                 number(published.and_then(|p| p.std)),
                 number(difference),
                 found.and_then(|o| o.data_mark.clone()).unwrap_or_default(),
-                found.and_then(|o| o.carried_from).unwrap_or("").to_owned(),
+                found
+                    .and_then(|o| o.carried_from)
+                    .map(|source| source.to_string())
+                    .unwrap_or_default(),
             ]);
         }
     }

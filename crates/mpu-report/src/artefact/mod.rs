@@ -28,8 +28,8 @@ use crate::record::Record;
 use crate::stats::Spread;
 
 pub use accuracy::{
-    ADDED_METHODS, AccuracyRow, MethodEntry, Outcome, PAPER_METHODS, cells as accuracy_cells,
-    rows as accuracy_rows, section as accuracy_table,
+    ADDED_METHODS, AccuracyRow, MethodEntry, Outcome, PAPER_METHODS, Source,
+    cells as accuracy_cells, rows as accuracy_rows, section as accuracy_table,
 };
 pub use losses::section as loss_table;
 pub use macro_f1::section as macro_f1_table;

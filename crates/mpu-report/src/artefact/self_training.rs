@@ -113,12 +113,15 @@ impl AccuracyRow {
     }
 }
 
-/// A mean, with its seeds and epochs if they are not the paper's.
+/// A mean, with its seeds and epochs if they are not the paper's, and where else its runs are from.
 fn told(found: &Outcome) -> String {
     let mean = format!("{:.2}", found.accuracy.mean);
-    match shortfall(found.n, found.epochs) {
-        Some(short) => format!("{mean} ({short})"),
-        None => mean,
+    let short = shortfall(found.n, found.epochs);
+    let carried = found.carried_from.map(|source| format!("runs of {source}"));
+    let notes: Vec<String> = short.into_iter().chain(carried).collect();
+    match notes.as_slice() {
+        [] => mean,
+        notes => format!("{mean} ({})", notes.join(", ")),
     }
 }
 

@@ -230,7 +230,8 @@ fn runs_of_the_twin_stand_in_where_a_pair_of_runs_agrees() {
     records.push(run("ure-ovr", 1, 10, 0.8));
     let (carried, marked, rows) = found(&records);
     let carried = carried.unwrap();
-    assert_eq!((carried.carried_from, carried.epochs), (Some("area"), 100));
+    let area = Some(Source::Method("area"));
+    assert_eq!((carried.carried_from, carried.epochs), (area, 100));
     assert!(marked && (carried.accuracy.mean - 70.0).abs() < 1e-9);
     let text = baselines(&rows).to_md();
     assert!(text.contains("In 1 rows the runs of `area`"), "{text}");
@@ -244,6 +245,57 @@ fn runs_of_the_twin_stand_in_where_a_pair_of_runs_agrees() {
     records.push(run("ure-ovr", 2, 10, 0.7));
     let own = found(&records).0.unwrap();
     assert_eq!((own.carried_from, own.epochs, own.n), (None, 10, 2));
+}
+
+#[test]
+fn runs_of_the_oracle_at_another_prior_stand_in_where_it_ends_as_the_same_network() {
+    let run = |prior: f64, seed: u64, epochs: usize, model: &str| Record {
+        model_sha256: model.to_owned(),
+        ..record("mnist", 6, prior, "supervised", seed, epochs, 0.9)
+    };
+    let found = |records: &[Record], prior: f64| {
+        let rows = accuracy_rows(records).unwrap();
+        let row = rows
+            .iter()
+            .find(|row| (row.dataset.as_str(), row.classes, row.prior) == ("mnist", 6, prior));
+        row.unwrap().found("supervised").cloned()
+    };
+    let mut records = vec![run(0.2, 1, 100, "x"), run(0.2, 2, 100, "y")];
+    assert_eq!(found(&records, 0.5), None, "nothing shows it");
+    records.extend([run(0.2, 1, 20, "a"), run(0.5, 1, 20, "a")]);
+    let carried = found(&records, 0.5).unwrap();
+    let from = Some(Source::Prior(0.2));
+    let size = (carried.epochs, carried.n);
+    assert_eq!((carried.carried_from, size), (from, (100, 2)));
+    let rows = accuracy_rows(&records).unwrap();
+    let md = accuracy_table(&rows, 2).to_md();
+    assert!(md.contains("runs at π_k = 0.2, which see the same rows"));
+    let csv = accuracy_cells(&rows).to_csv().unwrap();
+    assert!(csv.contains(",π_k = 0.2\n"), "{csv}");
+    // Runs of the cell itself are kept where they are as many and as long.
+    records.extend([run(0.5, 1, 100, "x"), run(0.5, 2, 100, "y")]);
+    assert_eq!(found(&records, 0.5).unwrap().carried_from, None);
+    // One pair that differs, and it is not done; another machine may round otherwise.
+    records.truncate(4);
+    records.extend([run(0.2, 3, 20, "b"), run(0.5, 3, 20, "c")]);
+    assert_eq!(found(&records, 0.5).unwrap().carried_from, None);
+    records[5].machine = "another".to_owned();
+    assert_eq!(found(&records, 0.5).unwrap().carried_from, from);
+    // Of the other methods nothing is taken from another prior.
+    let mut others = vec![
+        run(0.2, 1, 100, "x"),
+        run(0.2, 1, 20, "a"),
+        run(0.5, 1, 20, "a"),
+    ];
+    for record in &mut others {
+        record.key.method = "area".to_owned();
+    }
+    let rows = accuracy_rows(&others).unwrap();
+    let epochs = |row: &AccuracyRow| Some(row.found("area")?.epochs);
+    assert_eq!(
+        rows.iter().filter_map(epochs).collect::<Vec<_>>(),
+        [100, 20]
+    );
 }
 
 #[test]
