@@ -35,6 +35,12 @@ fn without_data_waveform_is_filled_and_the_others_are_named() {
     }
     let again = good(&folder, "all --quick --out q");
     assert!(again.contains("24 were there, 0 trained"), "{again}");
+    // Who asks for one table later keeps the figures of before.
+    let pages = || ["RESULTS.md", "results.html"].map(|file| folder.read(&format!("q/{file}")));
+    let before = pages();
+    assert!(before[0].contains("figures/figure4.svg"));
+    good(&folder, "tables --only table1 --quick --out q");
+    assert_eq!(pages(), before);
 }
 
 #[test]

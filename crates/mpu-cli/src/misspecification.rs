@@ -49,20 +49,37 @@ pub(crate) struct Study {
 }
 
 impl Study {
-    /// What follows from the records of the runs with the true priors. Where no runs are to be made, the
-    /// number of seeds and epochs is that of which most runs are stored.
-    pub(crate) fn of(args: &Reproduce, records: &BTreeMap<String, Record>) -> anyhow::Result<Self> {
-        let mut best = Self::sized(args, records, epochs(args), seeds(args).min(SEEDS))?;
-        if args.report_only {
-            let keys = records.values().map(|record| &record.key);
-            let here = keys.filter(|key| key.dataset == DATASET.slug());
-            let stored: BTreeSet<usize> = here.map(|key| key.epochs).collect();
-            for &epochs in stored.iter().rev() {
-                for seeds in (1..=SEEDS).rev() {
-                    let study = Self::sized(args, records, epochs, seeds)?;
-                    if study.n_found(records) > best.n_found(records) {
-                        best = study;
-                    }
+    /// What the user asked for, as far as it follows from the records of the runs with the true priors.
+    pub(crate) fn asked(
+        args: &Reproduce,
+        records: &BTreeMap<String, Record>,
+    ) -> anyhow::Result<Self> {
+        let wanted = artefacts(args).contains(&Artefact::Figure3);
+        let is_asked = |cell: &Cell| wanted && asked(args, cell);
+        Self::sized(
+            args,
+            records,
+            epochs(args),
+            seeds(args).min(SEEDS),
+            is_asked,
+        )
+    }
+
+    /// What is stored: of all numbers of seeds and epochs the one with most runs, and that of the user's if none has more.
+    pub(crate) fn stored(
+        args: &Reproduce,
+        records: &BTreeMap<String, Record>,
+    ) -> anyhow::Result<Self> {
+        let sized = |epochs, seeds| Self::sized(args, records, epochs, seeds, |_| true);
+        let mut best = sized(epochs(args), seeds(args).min(SEEDS))?;
+        let keys = records.values().map(|record| &record.key);
+        let here = keys.filter(|key| key.dataset == DATASET.slug());
+        let stored: BTreeSet<usize> = here.map(|key| key.epochs).collect();
+        for &epochs in stored.iter().rev() {
+            for seeds in (1..=SEEDS).rev() {
+                let study = sized(epochs, seeds)?;
+                if study.n_found(records) > best.n_found(records) {
+                    best = study;
                 }
             }
         }
@@ -80,6 +97,7 @@ impl Study {
         records: &BTreeMap<String, Record>,
         epochs: usize,
         seeds: u64,
+        is_wanted: impl Fn(&Cell) -> bool,
     ) -> anyhow::Result<Self> {
         let mut study = Self {
             shifted: Vec::new(),
@@ -96,7 +114,7 @@ impl Study {
                 loss: Loss::default(),
                 recipe: Recipe::Own,
             };
-            if !artefacts(args).contains(&Artefact::Figure3) || !asked(args, &cell) {
+            if !is_wanted(&cell) {
                 continue;
             }
             let base = (1..=seeds).map(|seed| setting.config(&cell, epochs, seed));

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Reproduce) -> anyhow::Result<Answer> {
         }
         let (mut tally, before) = runs::make(&args.out, &here, &args.local, &locations)?;
         // Which wrong priors are worst is known only when the runs with the true ones are there.
-        let study = Study::of(args, &Store::read_only(&args.out).records()?)?;
+        let study = Study::asked(args, &Store::read_only(&args.out).records()?)?;
         let shifted = study.runs();
         let more = runs::make(&args.out, &shifted, &args.local, &locations)?;
         let before = before + more.1;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Reproduce) -> anyhow::Result<Answer> {
 fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::Result<String> {
     let setting = Setting::of(args);
     let stored = Store::read_only(&args.out).records()?;
-    let study = Study::of(args, &stored)?.figure(&stored)?;
+    let study = Study::stored(args, &stored)?.figure(&stored)?;
     let (mut records, mut swept) = (Vec::new(), Vec::new());
     for record in stored.into_values() {
         if setting.owns(&record) {
@@ -71,7 +71,9 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
     let wanted = reproduction::artefacts(args);
     let mut further = Vec::new();
     for (artefact, slug, title) in FIGURES {
-        if wanted.contains(&artefact) {
+        // A figure that was drawn before stays in the documents.
+        let is_there = args.out.join(format!("figures/{slug}.svg")).exists();
+        if is_there || wanted.contains(&artefact) {
             let drawn = draw(artefact, &records, &study);
             further.push(figure(args, slug, title, &drawn)?);
         }
