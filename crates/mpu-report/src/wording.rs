@@ -22,6 +22,11 @@ pub(crate) fn in_order<T: PartialEq>(things: impl IntoIterator<Item = T>) -> Vec
     seen
 }
 
+/// A dataset, and how its data differ from the published ones.
+pub(crate) fn marked(dataset: &str, mark: Option<&str>) -> String {
+    mark.map_or(dataset.to_owned(), |mark| format!("{dataset} ({mark})"))
+}
+
 /// A number with two decimals, or a dash.
 pub(crate) fn or_dash(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.2}"))

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::Context;
 use super::accuracy::AccuracyRow;
 use crate::page::Section;
-use crate::wording::code_list;
+use crate::wording::{code_list, list};
 
 /// The priors at which these methods are missing with so many classes.
-type Gaps<'a> = BTreeMap<(usize, Vec<&'a str>), Vec<String>>;
+type Gaps<'a> = BTreeMap<(Vec<&'a str>, usize), Vec<String>>;
 
 /// What is missing, by dataset; none if nothing is.
 pub fn section(rows: &[AccuracyRow], context: &Context) -> Option<Section> {
@@ -24,7 +24,7 @@ pub fn section(rows: &[AccuracyRow], context: &Context) -> Option<Section> {
             continue;
         }
         let of_dataset = datasets.entry(&row.dataset).or_default();
-        let priors = of_dataset.entry((row.classes, methods)).or_default();
+        let priors = of_dataset.entry((methods, row.classes)).or_default();
         priors.push(row.prior.to_string());
     }
     if missing == 0 {
@@ -32,13 +32,19 @@ pub fn section(rows: &[AccuracyRow], context: &Context) -> Option<Section> {
     }
     let all_methods = rows.first().map_or(0, |row| row.entries.len());
     let note = |(dataset, cells): (&str, Gaps<'_>)| {
-        let cells = cells.into_iter().map(|((classes, methods), priors)| {
+        // So are numbers of classes with the same gaps.
+        let mut alike: BTreeMap<(Vec<&str>, Vec<String>), Vec<usize>> = BTreeMap::new();
+        for ((methods, classes), priors) in cells {
+            alike.entry((methods, priors)).or_default().push(classes);
+        }
+        let cells = alike.into_iter().map(|((methods, priors), classes)| {
             let methods = if methods.len() == all_methods {
                 "every method".to_owned()
             } else {
                 code_list(methods)
             };
-            format!("k = {classes}, π_k = {}: {methods}", priors.join(", "))
+            let (classes, priors) = (list(classes), priors.join(", "));
+            format!("k = {classes} at π_k = {priors}: {methods}")
         });
         let cells: Vec<String> = cells.collect();
         let how = context.how_to_get(dataset);

@@ -5,7 +5,7 @@ use crate::cell::{ORACLE, shortfall};
 use crate::page::Section;
 use crate::stats;
 use crate::table::Table;
-use crate::wording::or_dash;
+use crate::wording::{marked, or_dash};
 
 /// The method that users should pick.
 const OURS: &str = "csmpu-st";
@@ -27,12 +27,8 @@ pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
     );
     for (row, found) in &run {
         let own = row.best_own();
-        let dataset = match &found.data_mark {
-            Some(mark) => format!("{} ({mark})", row.dataset),
-            None => row.dataset.clone(),
-        };
         table.push([
-            dataset,
+            marked(&row.dataset, found.data_mark.as_deref()),
             row.classes.to_string(),
             row.prior.to_string(),
             found.accuracy.show(2),

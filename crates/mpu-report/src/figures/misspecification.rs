@@ -198,6 +198,7 @@ impl Misspecification {
             "allowed drop (percentage points)",
             "largest ‖Δ‖₁",
         )
+        .y_bounds(0.0, f64::INFINITY)
         .x_ticks(ticks);
         let kinds = self.bandwidths.iter().map(|b| (b.classes, b.scheme));
         for (classes, scheme) in kinds.collect::<BTreeSet<_>>() {

@@ -209,4 +209,10 @@ fn figure_three_draws_its_values_in_any_order() {
     figure.bounds[1].empirical.reverse();
     figure.bandwidths.reverse();
     assert_eq!(figure.draw(), drawn);
+    // A bandwidth is a size: no error bar, and so no axis, goes below nothing.
+    for width in &mut figure.bandwidths {
+        width.std = Some(0.3);
+    }
+    let shown = texts(&figure.draw());
+    assert!(!shown.iter().any(|text| text.starts_with('−')), "{shown:?}");
 }
