@@ -55,14 +55,18 @@ impl HeatMaps {
         let several = cell.n() > 1;
         let summed = if several { "; summed over seeds" } else { "" };
         let figure = figure
-            .with(map("Mean margin", Shading::Diverging, 2, margins).subtitle(&below))
+            .with(
+                map("Mean margin", Shading::Diverging, 2, margins)
+                    .logarithmic()
+                    .subtitle(&below),
+            )
             .with(
                 map("Test rows", Shading::Sequential, 0, supports)
                     .subtitle(format!("{below}{summed}")),
             )
             .note(format!(
-                "Margin: the true class's score less its strongest rival's. The last class is the \
-                 negative one. {}",
+                "Margin: the true class's score less its strongest rival's; its colour follows the logarithm of its \
+                 size. The last class is the negative one. {}",
                 note([&cell]).replace(" Mean ± standard deviation over seeds.", "")
             ));
         let missing = Vec::new();

@@ -136,7 +136,7 @@ impl HeatMap {
             canvas.rect(corner, (w, h), &format!("{outline} fill=\"none\""));
             return;
         };
-        let colour = self.colour(value / self.extent());
+        let colour = self.colour(self.share(value));
         let paint = format!("{outline} fill=\"{}\"", hex(colour));
         canvas.rect(corner, (w, h), &paint);
         if value == 0.0 && self.silent_zeros {

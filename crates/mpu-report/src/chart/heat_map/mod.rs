@@ -28,6 +28,8 @@ pub struct HeatMap {
     unit: String,
     shading: Shading,
     extent: Option<f64>,
+    /// Whether colours follow the logarithm of a value's size.
+    logarithmic: bool,
     /// Whether it is as wide as the numbers need, and not as all panels are.
     roomy: bool,
     /// Whether cells of value zero carry no number.
@@ -56,6 +58,7 @@ impl HeatMap {
             unit: String::new(),
             shading,
             extent: None,
+            logarithmic: false,
             roomy: false,
             silent_zeros: false,
         }
@@ -97,6 +100,13 @@ impl HeatMap {
     #[must_use]
     pub fn darkest(mut self, value: f64) -> Self {
         self.extent = Some(value).filter(|v| v.is_finite() && *v > 0.0);
+        self
+    }
+
+    /// Colours by the logarithm of one and a value's size: for values of which few are far larger than the others.
+    #[must_use]
+    pub fn logarithmic(mut self) -> Self {
+        self.logarithmic = true;
         self
     }
 
@@ -145,10 +155,37 @@ impl HeatMap {
         if extent > 0.0 { extent } else { 1.0 }
     }
 
+    /// How dark a value is: 0 for nothing, 1 for the darkest, with the sign of the value.
+    fn share(&self, value: f64) -> f64 {
+        let extent = self.extent();
+        if self.logarithmic {
+            value.signum() * value.abs().ln_1p() / extent.ln_1p()
+        } else {
+            value / extent
+        }
+    }
+
     fn colour(&self, share: f64) -> [u8; 3] {
         match self.shading {
             Shading::Sequential => sequential(share),
             Shading::Diverging => diverging(share),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_large_values_do_not_hide_the_others_in_logarithms() {
+        let cells = vec![vec![Some(-99.0), Some(9.0), Some(0.0)]];
+        let plain = HeatMap::new("m", Shading::Diverging, 0, cells);
+        let shares = |map: &HeatMap| [-99.0, 9.0, 0.0].map(|value| map.share(value));
+        assert_eq!(shares(&plain), [-1.0, 9.0 / 99.0, 0.0]);
+        // log 10 is half of log 100.
+        for (share, right) in shares(&plain.logarithmic()).iter().zip([-1.0, 0.5, 0.0]) {
+            assert!((share - right).abs() < 1e-12, "{share} {right}");
         }
     }
 }
