@@ -11,6 +11,15 @@ pub(crate) fn list<T: ToString>(things: impl IntoIterator<Item = T>) -> String {
     things.join(", ")
 }
 
+/// Things with commas and an "and" before the last.
+pub(crate) fn and_list(things: &[&str]) -> String {
+    match things {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", list(most)),
+    }
+}
+
 /// Each of some things once, in the order in which they first come.
 pub(crate) fn in_order<T: PartialEq>(things: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
@@ -65,5 +74,7 @@ mod tests {
             (list([1, 2]), code_list(["a"])),
             ("1, 2".to_owned(), "`a`".to_owned())
         );
+        let lists = [&[][..], &["a"], &["a", "b"], &["a", "b", "c"]].map(and_list);
+        assert_eq!(lists, ["", "a", "a and b", "a, b and c"]);
     }
 }
