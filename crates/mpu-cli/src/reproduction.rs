@@ -278,17 +278,11 @@ fn cells(artefact: Artefact, quick: bool) -> anyhow::Result<Vec<Cell>> {
             }
             Ok(cells)
         }
-        Artefact::Rates => {
-            let mut cells = Vec::new();
-            for (dataset, k, prior) in paper_rows()? {
-                if rates::has(&dataset, k, prior) {
-                    for method in rates::METHODS {
-                        cells.push(cell(dataset.parse()?, k, prior, method.parse()?)?);
-                    }
-                }
-            }
-            Ok(cells)
-        }
+        Artefact::Rates => paper::accuracy_cells()?
+            .iter()
+            .filter(|c| rates::has(&c.dataset, c.k, c.pi_k, &c.method))
+            .map(|c| cell(c.dataset.parse()?, c.k, c.pi_k, c.method.parse()?))
+            .collect(),
         Artefact::Figure1 => [DatasetId::Mnist, DatasetId::FashionMnist, DatasetId::Kmnist]
             .map(|dataset| cell(dataset, 4, 0.2, ours))
             .into_iter()

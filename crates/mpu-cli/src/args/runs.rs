@@ -227,7 +227,7 @@ pub(crate) enum Artefact {
     MacroF1,
     /// Methods of the literature that the paper does not have.
     Rivals,
-    /// What a sweep of learning rates changes, in a row or two of each dataset.
+    /// What a sweep of learning rates changes.
     Rates,
     /// Curves.
     Figure1,

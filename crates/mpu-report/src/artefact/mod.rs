@@ -80,7 +80,8 @@ pub struct Document {
 /// Every section in the order of the documents, the summary first.
 pub fn sections(records: &[Record], context: &Context) -> Result<Vec<Section>> {
     let rows = accuracy_rows(records)?;
-    let mut sections = vec![summary(records, &rows), overview(&rows), baselines(&rows)];
+    let summary = summary(records, &context.swept, &rows);
+    let mut sections = vec![summary, overview(&rows), baselines(&rows)];
     sections.extend(self_training(&rows));
     sections.extend(rivals::section(records, &rows));
     sections.extend([1, 2, 3].map(|table| accuracy_table(&rows, table)));

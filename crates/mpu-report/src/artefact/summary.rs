@@ -14,7 +14,7 @@ const PAPERS: &str = "csmpu-abs";
 const OURS: &str = "csmpu-st";
 
 /// One line for each dataset, and what follows from them.
-pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
+pub fn section(records: &[Record], swept: &[Record], rows: &[AccuracyRow]) -> Section {
     let mut table = Table::with(
         "dataset | rows run: | csmpu-abs, ours less published: | \
          within two published deviations: | best of the six most often, ours | csmpu-st: | \
@@ -83,12 +83,12 @@ pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
         .iter()
         .filter(|(datasets, _)| !datasets.is_empty())
         .map(|(datasets, verdict)| format!(" On {}, {verdict}", and_list(datasets)));
-    Section {
-        paragraphs: vec![
-            format!(
-                "Is the paper's method reproduced?{}",
-                verdicts.collect::<String>()
-            ),
+    let mut paragraphs = vec![format!(
+        "Is the paper's method reproduced?{}",
+        verdicts.collect::<String>()
+    )];
+    paragraphs.extend(super::rates::in_short(records, swept));
+    paragraphs.extend([
             format!(
                 "Which method to use? `{OURS}`, which is ours and not the paper's: it lies above the best of the paper's six in {}. Of the six, the one that is \
                  best most often in our runs is {}. If you need costs or another surrogate: {}.",
@@ -103,7 +103,9 @@ pub fn section(records: &[Record], rows: &[AccuracyRow]) -> Section {
                 records.len(),
                 hours(records)
             ),
-        ],
+        ]);
+    Section {
+        paragraphs,
         table: Some(table),
         ..Section::new("summary", "In short")
     }
@@ -206,7 +208,7 @@ mod tests {
             records.push(record("usps", 4, 0.5, &method, 1, 100, accuracy));
         }
         records[0].seconds = 7200.0;
-        let text = section(&records, &accuracy_rows(&records).unwrap()).to_md();
+        let text = section(&records, &[], &accuracy_rows(&records).unwrap()).to_md();
         for part in [
             "reproduced? On usps, yes: ",
             "deviations. On mnist, no: ",
@@ -222,7 +224,7 @@ mod tests {
         for record in &mut records {
             record.data_mark = Some("subset".to_owned());
         }
-        let text = section(&records, &accuracy_rows(&records).unwrap()).to_md();
+        let text = section(&records, &[], &accuracy_rows(&records).unwrap()).to_md();
         for part in [
             "in 1 of 1 rows (0 of 0 with the published data)",
             "reproduced? On mnist and usps, we cannot say: ",
