@@ -90,7 +90,10 @@ fn rivals_rates_and_a_second_limit_have_places_of_their_own() {
     let text = made("--only table2,rates --methods area --epochs 1", 2);
     contains_all(
         &text,
-        &["## Learning rates", "| waveform1 | 3 | area | 1 | 1 |"],
+        &[
+            "## Learning rates",
+            "| waveform1 | 3 | 0.5 | area | 1 | 1 |",
+        ],
     );
     // The network that knows all labels, with either recipe.
     made("--only table2 --methods supervised --epochs 1", 2);
