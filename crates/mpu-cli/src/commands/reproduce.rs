@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use mpu_data::DatasetId;
 use mpu_data::source::resolve::{Locations, Network, status};
-use mpu_report::artefact::{self, Context};
+use mpu_report::artefact::{self, Context, Cost};
 use mpu_report::figures::{Drawn, HeatMaps, Misspecification, PriorSweep, TrainingCurves};
 use mpu_report::store::Store;
 use mpu_report::{Record, Section};
@@ -60,6 +60,7 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
     let setting = Setting::of(args);
     let stored = Store::read_only(&args.out).records()?;
     let study = Study::stored(args, &stored)?.figure(&stored)?;
+    let cost = Cost::of(stored.values());
     let (mut records, mut swept) = (Vec::new(), Vec::new());
     for record in stored.into_values() {
         if setting.owns(&record) {
@@ -84,6 +85,7 @@ fn report(args: &Reproduce, absent: &BTreeMap<&'static str, String>) -> anyhow::
         how_to_get: how.collect(),
         constant_sums: losses::measured()?,
         swept,
+        cost,
         further,
     };
     std::fs::create_dir_all(&args.out)?;

@@ -51,6 +51,8 @@ pub struct Context {
     pub constant_sums: Vec<(f64, f64)>,
     /// Runs that chose their learning rate, where the others were given theirs.
     pub swept: Vec<Record>,
+    /// What all runs took, those of no table among them.
+    pub cost: Cost,
     /// Sections to put after the tables, such as figures; slugs must differ from those of the tables.
     pub further: Vec<Section>,
 }
@@ -59,6 +61,27 @@ impl Context {
     fn how_to_get(&self, dataset: &str) -> &str {
         let how = self.how_to_get.get(dataset);
         how.map_or("not run yet", String::as_str)
+    }
+}
+
+/// What runs took.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// How many there are.
+    pub runs: usize,
+    /// Hours by the clock times threads.
+    pub core_hours: f64,
+}
+
+impl Cost {
+    /// That of some runs; the sum is rounded in their order.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut cost = Self::default();
+        for record in records {
+            cost.runs += 1;
+            cost.core_hours += record.seconds * record.threads as f64 / 3600.0;
+        }
+        cost
     }
 }
 
@@ -80,7 +103,7 @@ pub struct Document {
 /// Every section in the order of the documents, the summary first.
 pub fn sections(records: &[Record], context: &Context) -> Result<Vec<Section>> {
     let rows = accuracy_rows(records)?;
-    let summary = summary(records, &context.swept, &rows);
+    let summary = summary(records, context, &rows);
     let mut sections = vec![summary, overview(&rows), baselines(&rows)];
     sections.extend(self_training(&rows));
     sections.extend(rivals::section(records, &rows));

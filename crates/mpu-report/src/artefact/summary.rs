@@ -2,11 +2,13 @@
 
 use super::accuracy::{AccuracyRow, PAPER_METHODS};
 use super::overview::{best_count, within_two};
+use super::rates::Chosen;
+use super::{Context, Cost};
 use crate::page::Section;
 use crate::record::Record;
 use crate::stats;
 use crate::table::Table;
-use crate::wording::{and_list, in_order, or_dash, signed};
+use crate::wording::{and_list, count, in_order, or_dash, signed};
 
 /// The paper's method.
 const PAPERS: &str = "csmpu-abs";
@@ -14,12 +16,13 @@ const PAPERS: &str = "csmpu-abs";
 const OURS: &str = "csmpu-st";
 
 /// One line for each dataset, and what follows from them.
-pub fn section(records: &[Record], swept: &[Record], rows: &[AccuracyRow]) -> Section {
+pub fn section(records: &[Record], context: &Context, rows: &[AccuracyRow]) -> Section {
     let mut table = Table::with(
         "dataset | rows run: | csmpu-abs, ours less published: | \
-         within two published deviations: | best of the six most often, ours | csmpu-st: | \
+         within two published deviations: | csmpu-abs less published, given → chosen rates: | best of the six most often, ours | csmpu-st: | \
          better supervised: | gap:",
     );
+    let chosen = Chosen::of(records, &context.swept);
     let (mut met, mut near, mut far, mut marked) = (vec![], vec![], vec![], vec![]);
     for dataset in in_order(rows.iter().map(|row| row.dataset.as_str())) {
         let own: Vec<&AccuracyRow> = rows.iter().filter(|row| row.dataset == dataset).collect();
@@ -53,6 +56,7 @@ pub fn section(records: &[Record], swept: &[Record], rows: &[AccuracyRow]) -> Se
             format!("{run} of {}", own.len()),
             signed(difference, 2),
             format!("{within} of {run}"),
+            chosen.differences(dataset),
             most_often(&own),
             or_dash(mean(&|row| Some(row.found(OURS)?.accuracy.mean))),
             or_dash(mean(&|row| Some(row.limit()?.accuracy.mean))),
@@ -87,7 +91,7 @@ pub fn section(records: &[Record], swept: &[Record], rows: &[AccuracyRow]) -> Se
         "Is the paper's method reproduced?{}",
         verdicts.collect::<String>()
     )];
-    paragraphs.extend(super::rates::in_short(records, swept));
+    paragraphs.extend(chosen.in_short());
     paragraphs.extend([
             format!(
                 "Which method to use? `{OURS}`, which is ours and not the paper's: it lies above the best of the paper's six in {}. Of the six, the one that is \
@@ -98,10 +102,8 @@ pub fn section(records: &[Record], swept: &[Record], rows: &[AccuracyRow]) -> Se
             ),
             format!(
                 "The table has means over the rows of a dataset that have been run. Rows with fewer seeds or epochs than the paper's count too; \
-                 the tables below mark them. The gap is to the better of two networks that know all labels. The {} runs behind \
-                 this page took {:.0} hours in all, nearly all of them on one thread, on machines that did other work as well.",
-                records.len(),
-                hours(records)
+                 the tables below mark them. The gap is to the better of two networks that know all labels. {}",
+                spent(context.cost)
             ),
         ]);
     Section {
@@ -111,11 +113,12 @@ pub fn section(records: &[Record], swept: &[Record], rows: &[AccuracyRow]) -> Se
     }
 }
 
-/// Summed in the order of size, so that the order of the records does not show.
-fn hours(records: &[Record]) -> f64 {
-    let mut seconds: Vec<f64> = records.iter().map(|record| record.seconds).collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds.iter().sum::<f64>() / 3600.0
+fn spent(cost: Cost) -> String {
+    format!(
+        "The {} behind this page took {:.0} core hours: hours by the clock times threads, on machines that did other work as well.",
+        count(cost.runs, "run"),
+        cost.core_hours
+    )
 }
 
 /// In how many of the rows where all have been run ours is above the best of the paper's six, and in how many with the
@@ -207,24 +210,33 @@ mod tests {
             let method = format!("csmpu-exact-{method}");
             records.push(record("usps", 4, 0.5, &method, 1, 100, accuracy));
         }
-        records[0].seconds = 7200.0;
-        let text = section(&records, &[], &accuracy_rows(&records).unwrap()).to_md();
+        records[0].seconds = 3600.0;
+        records[0].threads = 2;
+        let context = Context {
+            cost: Cost::of(&records),
+            ..Context::default()
+        };
+        let shown = |records: &[Record]| {
+            let rows = accuracy_rows(records).unwrap();
+            section(records, &context, &rows).to_md()
+        };
+        let text = shown(&records);
         for part in [
             "reproduced? On usps, yes: ",
             "deviations. On mnist, no: ",
-            "| usps | 1 of 9 | +0.00 | 1 of 1 | csmpu-abs (1 of 1) | 95.00 | 96.00 | 1.00 |",
-            "| mnist | 1 of 9 | -20.00 | 0 of 1 | – | – | – | – |",
+            "| usps | 1 of 9 | +0.00 | 1 of 1 | – | csmpu-abs (1 of 1) | 95.00 | 96.00 | 1.00 |",
+            "| mnist | 1 of 9 | -20.00 | 0 of 1 | – | – | – | – | – |",
             "| svhn | 0 of 9 |",
             "lies above the best of the paper's six in 1 of 1 rows",
             "`csmpu-exact-nn` has the largest mean, 80.00 over 1 rows",
-            "The 12 runs behind this page took 2 hours in all",
+            "The 12 runs behind this page took 2 core hours: ",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
         for record in &mut records {
             record.data_mark = Some("subset".to_owned());
         }
-        let text = section(&records, &[], &accuracy_rows(&records).unwrap()).to_md();
+        let text = shown(&records);
         for part in [
             "in 1 of 1 rows (0 of 0 with the published data)",
             "reproduced? On mnist and usps, we cannot say: ",

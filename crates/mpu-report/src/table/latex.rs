@@ -28,6 +28,7 @@ pub fn escape_latex(text: &str) -> String {
             ']' => "{]}",
             '*' => "{*}",
             '±' => "$\\pm$",
+            '→' => "$\\to$",
             '−' => "$-$",
             '×' => "$\\times$",
             '·' => "$\\cdot$",
@@ -98,8 +99,8 @@ mod tests {
             r"a\_b \& 5\% of \$1 \#2 \{x\} \textasciitilde{}\textasciicircum{} \textbackslash{} \textless{}\textbar{}\textgreater{}"
         );
         assert_eq!(
-            escape_latex("1 ± 2, π ≤ −3"),
-            r"1 $\pm$ 2, $\pi$ $\leq$ $-$3"
+            escape_latex("1 ± 2 → π ≤ −3"),
+            r"1 $\pm$ 2 $\to$ $\pi$ $\leq$ $-$3"
         );
     }
 
