@@ -17,6 +17,7 @@ mod prior;
 mod readme;
 mod report;
 mod reproduce;
+mod results;
 mod runs;
 mod support;
 mod train;
