@@ -1,6 +1,7 @@
 //! What the 66 rows of Tables I–III say together, and what the baselines tell of the paper.
 
 use super::accuracy::{ADDED_METHODS, AccuracyRow, Outcome, PAPER_METHODS};
+use super::{PAPERS, RIVAL};
 use crate::cell::{FULL, ORACLE};
 use crate::page::Section;
 use crate::stats;
@@ -48,7 +49,7 @@ pub fn section(rows: &[AccuracyRow]) -> Section {
     };
     let short = rows_with(|o| o.n < FULL.0 || o.epochs < FULL.1);
     let marked = rows_with(|o| o.data_mark.is_some());
-    let (met, compared) = within_two(rows, "csmpu-abs");
+    let (met, compared) = within_two(rows, PAPERS);
     let (seeds, epochs) = FULL;
     Section {
         paragraphs: vec![
@@ -102,9 +103,7 @@ pub fn baselines(rows: &[AccuracyRow]) -> Section {
     }
     let differences: Vec<f64> = rows
         .iter()
-        .filter_map(|row| {
-            Some(row.found("biased-super")?.accuracy.mean - row.published("biased-super")?.mean)
-        })
+        .filter_map(|row| Some(row.found(RIVAL)?.accuracy.mean - row.published(RIVAL)?.mean))
         .collect();
     let above = differences.iter().filter(|d| **d > 0.0).count();
     let measured = stats::mean(&differences).map_or_else(

@@ -1,14 +1,12 @@
 //! `csmpu-st` beside the best of everything else, row by row.
 
+use super::OURS;
 use super::accuracy::{AccuracyRow, Outcome, PAPER_METHODS};
 use crate::cell::{ORACLE, shortfall};
 use crate::page::Section;
 use crate::stats;
 use crate::table::Table;
 use crate::wording::{marked, or_dash};
-
-/// The method that users should pick.
-const OURS: &str = "csmpu-st";
 
 /// Every row of Tables I–III in which `csmpu-st` was run; none without such a row.
 pub fn section(rows: &[AccuracyRow]) -> Option<Section> {

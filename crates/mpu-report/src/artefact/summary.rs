@@ -3,17 +3,12 @@
 use super::accuracy::{AccuracyRow, PAPER_METHODS};
 use super::overview::{best_count, within_two};
 use super::rates::Chosen;
-use super::{Context, Cost};
+use super::{Context, Cost, OURS, PAPERS};
 use crate::page::Section;
 use crate::record::Record;
 use crate::stats;
 use crate::table::Table;
 use crate::wording::{and_list, count, in_order, or_dash, signed};
-
-/// The paper's method.
-const PAPERS: &str = "csmpu-abs";
-/// The method that users should pick.
-const OURS: &str = "csmpu-st";
 
 /// One line for each dataset, and what follows from them.
 pub fn section(records: &[Record], context: &Context, rows: &[AccuracyRow]) -> Section {
@@ -22,7 +17,7 @@ pub fn section(records: &[Record], context: &Context, rows: &[AccuracyRow]) -> S
          within two published deviations: | csmpu-abs less published, given → chosen rates: | best of the six most often, ours | csmpu-st: | \
          better supervised: | gap:",
     );
-    let chosen = Chosen::of(records, &context.swept);
+    let chosen = Chosen::of(records, &context.swept, rows);
     let (mut met, mut near, mut far, mut marked) = (vec![], vec![], vec![], vec![]);
     for dataset in in_order(rows.iter().map(|row| row.dataset.as_str())) {
         let own: Vec<&AccuracyRow> = rows.iter().filter(|row| row.dataset == dataset).collect();
