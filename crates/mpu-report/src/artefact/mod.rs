@@ -45,6 +45,9 @@ const RIVAL: &str = "biased-super";
 /// The method that users should pick.
 const OURS: &str = "csmpu-st";
 
+/// A mean difference to published cells of so many points is called near.
+const NEAR: f64 = 3.0;
+
 /// The title of every document made here.
 const TITLE: &str = "Results: cost-sensitive multi-class positive-unlabelled learning";
 

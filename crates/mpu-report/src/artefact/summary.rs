@@ -3,7 +3,7 @@
 use super::accuracy::{AccuracyRow, PAPER_METHODS};
 use super::overview::{best_count, within_two};
 use super::rates::Chosen;
-use super::{Context, Cost, OURS, PAPERS};
+use super::{Context, Cost, NEAR, OURS, PAPERS};
 use crate::page::Section;
 use crate::record::Record;
 use crate::stats;
@@ -17,7 +17,7 @@ pub fn section(records: &[Record], context: &Context, rows: &[AccuracyRow]) -> S
          within two published deviations: | csmpu-abs less published, given → chosen rates: | best of the six most often, ours | csmpu-st: | \
          better supervised: | gap:",
     );
-    let chosen = Chosen::of(records, &context.swept, rows);
+    let chosen = Chosen::of(records, &context.swept);
     let (mut met, mut near, mut far, mut marked) = (vec![], vec![], vec![], vec![]);
     for dataset in in_order(rows.iter().map(|row| row.dataset.as_str())) {
         let own: Vec<&AccuracyRow> = rows.iter().filter(|row| row.dataset == dataset).collect();
@@ -36,7 +36,7 @@ pub fn section(records: &[Record], context: &Context, rows: &[AccuracyRow]) -> S
             &mut marked
         } else if 2 * within >= run {
             &mut met
-        } else if difference.abs() <= 3.0 {
+        } else if difference.abs() <= NEAR {
             &mut near
         } else {
             &mut far
@@ -60,15 +60,14 @@ pub fn section(records: &[Record], context: &Context, rows: &[AccuracyRow]) -> S
             })),
         ]);
     }
+    let near_by =
+        format!("nearly: fewer rows do, but the mean difference is at most {NEAR} points.");
     let verdicts = [
         (
             &met,
             "yes: at least half of our rows of `csmpu-abs` lie within two published standard deviations.",
         ),
-        (
-            &near,
-            "nearly: fewer rows do, but the mean difference is at most 3 points.",
-        ),
+        (&near, near_by.as_str()),
         (
             &far,
             "no: the mean difference is larger. The table says by how much.",
