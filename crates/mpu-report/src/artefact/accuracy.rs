@@ -121,6 +121,16 @@ impl AccuracyRow {
         self.entry(method)?.found.as_ref()
     }
 
+    /// The same where the data are the published ones: other data say nothing of the published cells.
+    pub fn comparable(&self, method: &str) -> Option<&Outcome> {
+        self.found(method).filter(|o| o.data_mark.is_none())
+    }
+
+    /// How far a method lies below the better of the two oracles.
+    pub fn gap(&self, method: &str) -> Option<f64> {
+        Some(self.limit()?.accuracy.mean - self.found(method)?.accuracy.mean)
+    }
+
     /// The better of the two oracles: what a method is measured against.
     pub fn limit(&self) -> Option<&Outcome> {
         let oracles = self.found(ORACLE).into_iter().chain(&self.same_recipe);

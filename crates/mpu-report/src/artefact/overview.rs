@@ -64,7 +64,8 @@ pub fn section(rows: &[AccuracyRow]) -> Section {
             ),
             format!(
                 "Our `csmpu-abs` mean lies within two published standard deviations of the published cell in {met} of \
-                 {compared} rows that have been run."
+                 {compared} rows that have been run with the published data; this, distances from the better supervised and differences to published cells \
+                 are over such rows only."
             ),
         ],
         table: Some(table),
@@ -103,14 +104,14 @@ pub fn baselines(rows: &[AccuracyRow]) -> Section {
     }
     let differences: Vec<f64> = rows
         .iter()
-        .filter_map(|row| Some(row.found(RIVAL)?.accuracy.mean - row.published(RIVAL)?.mean))
+        .filter_map(|row| Some(row.comparable(RIVAL)?.accuracy.mean - row.published(RIVAL)?.mean))
         .collect();
     let above = differences.iter().filter(|d| **d > 0.0).count();
     let measured = stats::mean(&differences).map_or_else(
-        || "No row of it has been run yet.".to_owned(),
+        || "No row of it has been run with the published data yet.".to_owned(),
         |mean| {
             format!(
-                "In our runs it lies above the published cell in {above} of {} rows, by {mean:.2} points on average.",
+                "In our runs with the published data it lies above the published cell in {above} of {} rows, by {mean:.2} points on average.",
                 differences.len()
             )
         },
@@ -153,7 +154,7 @@ fn mean_rank(rows: &[Means], index: usize) -> String {
 fn gap(rows: &[AccuracyRow], method: &str) -> String {
     let gaps: Vec<f64> = rows
         .iter()
-        .filter_map(|row| Some(row.limit()?.accuracy.mean - row.found(method)?.accuracy.mean))
+        .filter_map(|row| row.comparable(method).and(row.gap(method)))
         .collect();
     stats::mean(&gaps).map_or("– (0)".to_owned(), |gap| {
         format!("{gap:.2} ({})", gaps.len())
@@ -161,7 +162,7 @@ fn gap(rows: &[AccuracyRow], method: &str) -> String {
 }
 
 /// In how many rows our mean lies within two published deviations of the published one, and how many
-/// rows have been run.
+/// rows have been run with the published data.
 pub(super) fn within_two<'a>(
     rows: impl IntoIterator<Item = &'a AccuracyRow>,
     method: &str,
@@ -170,7 +171,7 @@ pub(super) fn within_two<'a>(
         .into_iter()
         .filter_map(|row| {
             let published = row.published(method)?;
-            let distance = (row.found(method)?.accuracy.mean - published.mean).abs();
+            let distance = (row.comparable(method)?.accuracy.mean - published.mean).abs();
             Some(distance <= 2.0 * published.std?)
         })
         .collect();

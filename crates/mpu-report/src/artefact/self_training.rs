@@ -50,24 +50,28 @@ pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
         let won: Vec<bool> = pairs.collect();
         (won.iter().filter(|won| **won).count(), won.len())
     };
-    // Other data than the published say nothing of the published cells.
-    let (published, of_published) = count(&|row| {
-        let found = row.found(OURS).filter(|o| o.data_mark.is_none());
-        found.and(row.best_published())
-    });
+    let (published, of_published) = count(&|row| row.comparable(OURS).and(row.best_published()));
     let (own, of_own) = count(&|row| {
         row.complete()
             .and(row.best_own())
             .map(|(found, _)| found.accuracy.mean)
     });
     let gaps = |value: &dyn Fn(&Outcome) -> Option<f64>| {
-        let gaps: Vec<f64> = run
-            .iter()
-            .filter_map(|(row, o)| Some(row.limit()?.accuracy.mean - value(o)?))
-            .collect();
-        stats::mean(&gaps).map_or("not known".to_owned(), |mean| {
-            format!("{mean:.2} points over {} rows", gaps.len())
-        })
+        let (published, others): (Vec<_>, Vec<_>) =
+            run.iter().partition(|(_, o)| o.data_mark.is_none());
+        let told = |rows: &[(&AccuracyRow, &Outcome)]| {
+            let gap =
+                |(row, o): &(&AccuracyRow, &Outcome)| Some(row.limit()?.accuracy.mean - value(o)?);
+            let gaps: Vec<f64> = rows.iter().filter_map(gap).collect();
+            Some(format!(
+                "{:.2} points over {} rows",
+                stats::mean(&gaps)?,
+                gaps.len()
+            ))
+        };
+        let published = told(&published).unwrap_or_else(|| "not known".to_owned());
+        let others = told(&others).map(|gap| format!(" ({gap} of other data)"));
+        published + &others.unwrap_or_default()
     };
     let (plain, shifted) = (gaps(&|o| Some(o.accuracy.mean)), gaps(&|o| o.shifted));
     Some(Section {
@@ -171,6 +175,7 @@ mod tests {
         for part in [
             "| fashion-mnist (subset) | 4 | 0.5 | 97.00 | 1 | 100 |",
             "best published cell in 0 of 0 rows with",
+            "is not known (2.00 points over 1 rows of other data).",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }

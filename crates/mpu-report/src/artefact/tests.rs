@@ -186,6 +186,20 @@ fn the_overview_counts_complete_rows_only() {
         .map(|index| text(index)[2].parse().unwrap())
         .collect();
     assert_eq!(best, [40, 11, 1, 6, 0, 9]);
+    // Other data are held neither to published cells nor to the oracle; baselines likewise.
+    for record in &mut records {
+        record.data_mark = Some("half the rows".to_owned());
+    }
+    let rows = accuracy_rows(&records).unwrap();
+    let section = overview(&rows);
+    let row = row_of(section.table.as_ref(), 0);
+    assert_eq!((row[5].text(), row[6].text()), ("– (0)", "0 of 0"));
+    assert!(section.paragraphs[1].contains("in 0 of 0 rows"));
+    let baselines = baselines(&rows).to_md();
+    assert!(
+        baselines.contains("No row of it has been run"),
+        "{baselines}"
+    );
 }
 
 #[test]
