@@ -1,5 +1,6 @@
 //! `mpu-cli reproduce`: the paper's tables and figures from what is here.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -41,6 +42,24 @@ fn without_data_waveform_is_filled_and_the_others_are_named() {
     assert!(before[0].contains("figures/figure4.svg"));
     good(&folder, "tables --only table1 --quick --out q");
     assert_eq!(pages(), before);
+}
+
+#[test]
+fn stored_runs_count_where_their_data_are_not() {
+    let folder = Folder::new();
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/mnist.jsonl");
+    std::fs::create_dir(folder.path("r")).unwrap();
+    std::fs::copy(stored, folder.path("r/mnist.jsonl")).unwrap();
+    let table = |more: &str| {
+        let line = "tables --only table1 --datasets mnist --methods csmpu-abs --out r";
+        good(&folder, &format!("{line} {more}"))
+    };
+    let text = table("--seeds 3");
+    let told = "9 needed, 9 were there, 0 trained, 0 failed, 0 not possible here";
+    assert!(text.contains(told) && !text.contains("missing:"), "{text}");
+    let text = table("--seeds 9");
+    assert!(text.contains("missing: mnist: not here"), "{text}");
+    assert!(!text.contains("0 not possible here"), "{text}");
 }
 
 #[test]

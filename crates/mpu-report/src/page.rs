@@ -236,10 +236,10 @@ p, li { max-width: 45rem; overflow-wrap: break-word; }
 .scroll { overflow-x: auto; width: fit-content; max-width: 100%; border: 1px solid var(--rule); }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: top; white-space: nowrap; border-bottom: 1px solid var(--rule); }
-thead th { background: var(--band); } tbody tr:last-child td { border-bottom: 0; }
+thead th { background: var(--band); white-space: normal; vertical-align: bottom; } tbody tr:last-child td { border-bottom: 0; }
 .report td:not([style]), .report th:not([style]) { white-space: normal; min-width: 7rem; max-width: 24rem; overflow-wrap: break-word; }
 @media (max-width: 30rem) {
-  body:not(.report) :is(th, td) { padding: 0.3rem 0.35rem; } body:not(.report) th { white-space: normal; vertical-align: bottom; }
+  body:not(.report) :is(th, td) { padding: 0.3rem 0.35rem; }
   body:not(.report) :is(th, td):first-child { position: sticky; left: 0; background: var(--band); }
   .report td, .report th, .report td:not([style]), .report th:not([style]) { white-space: normal; min-width: 0; padding: 0.3rem 0.35rem; }
   .report table { font-size: 0.8rem; }
@@ -260,25 +260,44 @@ figure { margin: 1rem 0; overflow-x: auto; } figure svg { max-width: 100%; heigh
 }
 ";
 
-/// One page that needs no other file: light or dark as the reader's system is, readable on a phone,
-/// without scripts.
-pub fn render(title: &str, sections: &[Section]) -> String {
-    page(title, "", "", sections)
+/// What the tables of a page mostly hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tables {
+    /// Numbers, which stay on one line; on a phone the first column stays in sight.
+    Numbers,
+    /// Words, which wrap.
+    Words,
 }
 
-/// The same with links to its sections below the first of them, and words that wrap in its tables.
-pub fn render_with_contents(title: &str, sections: &[Section]) -> String {
-    let mut nav = String::from("<nav aria-label=\"Contents\">\n<ul>\n");
-    for section in sections {
-        let (slug, title) = (escape_html(&section.slug), escape_html(&section.title));
-        let _ = writeln!(nav, "<li><a href=\"#{slug}\">{title}</a></li>");
+/// One page that needs no other file: light or dark as the reader's system is, readable on a phone, without scripts.
+/// Links to its sections stand below the first of them, because what is most important comes first.
+pub fn render(title: &str, tables: Tables, sections: &[Section]) -> String {
+    let title = escape_html(title);
+    let class = match tables {
+        Tables::Numbers => "",
+        Tables::Words => " class=\"report\"",
+    };
+    let mut html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body{class}>\n<h1>{title}</h1>\n"
+    );
+    for (index, section) in sections.iter().enumerate() {
+        html += &section.to_html();
+        if index == 0 {
+            html += &contents(sections);
+        }
     }
-    page(
-        title,
-        " class=\"report\"",
-        &(nav + "</ul>\n</nav>\n"),
-        sections,
-    )
+    html + "</body>\n</html>\n"
+}
+
+fn contents(sections: &[Section]) -> String {
+    let links = sections.iter().map(|section| {
+        let (slug, title) = (escape_html(&section.slug), escape_html(&section.title));
+        format!("<li><a href=\"#{slug}\">{title}</a></li>\n")
+    });
+    let links: String = links.collect();
+    format!("<nav aria-label=\"Contents\">\n<ul>\n{links}</ul>\n</nav>\n")
 }
 
 /// Sections as one Markdown document under a title.
@@ -288,23 +307,6 @@ pub fn to_md(title: &str, sections: &[Section]) -> String {
         let _ = write!(md, "\n{}", section.to_md());
     }
     md
-}
-
-fn page(title: &str, class: &str, nav: &str, sections: &[Section]) -> String {
-    let title = escape_html(title);
-    let mut html = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body{class}>\n<h1>{title}</h1>\n"
-    );
-    for (index, section) in sections.iter().enumerate() {
-        html += &section.to_html();
-        // What is most important comes first, whatever the screen.
-        if index == 0 {
-            html += nav;
-        }
-    }
-    html + "</body>\n</html>\n"
 }
 
 /// Text for Markdown with its code as it is: where a tag would begin, the bracket is escaped.
@@ -372,14 +374,16 @@ mod tests {
 
     #[test]
     fn a_page_is_whole_escaped_and_needs_nothing_else() {
-        let page = render("T<1>", &[section()]);
+        let page = render("T<1>", Tables::Numbers, &[section()]);
         for part in [
             "<!doctype html>",
             "<title>T&lt;1&gt;</title>",
             "prefers-color-scheme: dark",
             "overflow-x: auto",
             "width=device-width",
+            "<body>",
             "<section id=\"one\">",
+            "<li><a href=\"#one\">One &amp; all</a></li>",
             "<h2>One &amp; all</h2>",
             "<p>p &lt; 1 for <code>a_b</code></p>",
             "<td>&lt;x&gt;</td>",
@@ -415,8 +419,9 @@ mod tests {
             "## Two\n\n**Warning:** mind `this`\n\nNumbers:\n\n| b |\n| ---: |\n| 7 |\n\nRun <1>:\n\n\
              ````toml\na = \"<b>\" # ```\n````\n"
         );
-        let page = render_with_contents("T", &[section]);
+        let page = render("T", Tables::Words, &[section]);
         for part in [
+            "<body class=\"report\">",
             "<li><a href=\"#two\">Two</a></li>",
             "<p class=\"warning\"><strong>Warning:</strong> mind <code>this</code></p>",
             "<details>\n<summary>Numbers</summary>",

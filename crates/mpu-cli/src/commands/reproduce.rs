@@ -20,10 +20,11 @@ use mpu::files;
 pub(crate) fn run(args: &Reproduce) -> anyhow::Result<Answer> {
     let planned = reproduction::runs(args)?;
     let locations = args.place.locations();
-    let absent = absent(&planned, &locations, args.fetch);
-    let (here, away): (Vec<Planned>, Vec<Planned>) = planned
-        .into_iter()
-        .partition(|run| !absent.contains_key(run.config.data.dataset.slug()));
+    let stored = Store::read_only(&args.out).records()?;
+    let absent = absent(&planned, &stored, &locations, args.fetch);
+    let (here, away): (Vec<Planned>, Vec<Planned>) = planned.into_iter().partition(|run| {
+        stored.contains_key(&run.id) || !absent.contains_key(run.config.data.dataset.slug())
+    });
     let mut text = String::new();
     if !args.report_only {
         if args.engine == EngineKind::Slurm {
@@ -167,11 +168,17 @@ fn slug(artefact: Artefact) -> &'static str {
     }
 }
 
-/// The datasets that cannot be had now, and what to do about it.
-fn absent(runs: &[Planned], locations: &Locations, fetch: bool) -> BTreeMap<&'static str, String> {
+/// The datasets of runs without a record that cannot be had now, and what to do about it.
+fn absent(
+    runs: &[Planned],
+    stored: &BTreeMap<String, Record>,
+    locations: &Locations,
+    fetch: bool,
+) -> BTreeMap<&'static str, String> {
     let mut absent = BTreeMap::new();
     for id in DatasetId::ALL {
-        let needed = runs.iter().any(|run| run.config.data.dataset == id);
+        let needs = |run: &Planned| run.config.data.dataset == id && !stored.contains_key(&run.id);
+        let needed = runs.iter().any(needs);
         let here = status(id, locations).here.is_some();
         let can = fetch && locations.network != Network::Offline;
         if needed && !here && !can {

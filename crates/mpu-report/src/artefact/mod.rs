@@ -23,7 +23,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::error::Result;
-use crate::page::{self, Section};
+use crate::page::{self, Section, Tables};
 use crate::record::Record;
 use crate::stats::Spread;
 
@@ -133,7 +133,10 @@ pub fn documents(records: &[Record], context: &Context) -> Result<Vec<Document>>
     let document = |name: String, text: String| Document { name, text };
     let mut documents = vec![
         document("RESULTS.md".to_owned(), page::to_md(TITLE, &sections)),
-        document("results.html".to_owned(), page::render(TITLE, &sections)),
+        document(
+            "results.html".to_owned(),
+            page::render(TITLE, Tables::Numbers, &sections),
+        ),
     ];
     for section in &sections {
         if let Some(table) = &section.table {

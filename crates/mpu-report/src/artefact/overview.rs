@@ -64,8 +64,8 @@ pub fn section(rows: &[AccuracyRow]) -> Section {
             ),
             format!(
                 "Our `csmpu-abs` mean lies within two published standard deviations of the published cell in {met} of \
-                 {compared} rows that have been run with the published data; this, distances from the better supervised and differences to published cells \
-                 are over such rows only."
+                 {compared} rows that have been run with the published data. Only such rows count where a figure is held to a \
+                 published cell or to the better supervised."
             ),
         ],
         table: Some(table),

@@ -31,7 +31,7 @@ use crate::figures::{
     Answers, ColumnWeights, ExpectedCounts, PrecisionRecall, PriorEstimates, PriorSensitivity,
     Reliability, RunCurves, ScoreHistograms, Thresholds,
 };
-use crate::page;
+use crate::page::{self, Tables};
 use mpu_eval::PuJudgement;
 use mpu_eval::pu_metrics::Estimate;
 use serde::{Deserialize, Serialize};
@@ -328,7 +328,7 @@ fn title(runs: &[RunReport]) -> String {
 
 /// The report as one HTML page that needs no other file.
 pub fn to_html(runs: &[RunReport]) -> String {
-    page::render_with_contents(&title(runs), &sections(runs))
+    page::render(&title(runs), Tables::Words, &sections(runs))
 }
 
 /// The report as Markdown: all but the figures.
