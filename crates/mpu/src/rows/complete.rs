@@ -2,7 +2,7 @@
 
 use mpu_data::table::MpuTable;
 use mpu_data::{Scaling, Shape};
-use mpu_train::{Batching, Method, Schedule};
+use mpu_train::{Batching, Method, Schedule, SelfTraining};
 
 use super::{NETWORK_ROWS, TableConfig};
 use crate::config::ModelConfig;
@@ -13,12 +13,21 @@ use crate::table_data::TablePriors;
 pub const MIN_STEPS: usize = 5;
 /// The share of its hidden values that a perceptron of [`Method::CsmpuSt`] leaves out in every step.
 pub const DROPOUT: f64 = 0.25;
+/// Rows of a batch of a residual network, which needs many steps before it tells anything apart.
+pub const RESNET_BATCH: usize = 64;
 /// Steps of all epochs together, about, if 40 to 100 of them can give it, or 20 to 100 beside a forest.
 const ALL_STEPS: usize = 1500;
 
 /// Epochs of warm-up where [`DROPOUT`] is left out, which allows more of them: 10, or half of all.
 pub fn warm_up_epochs(epochs: usize) -> usize {
     (epochs / 2).clamp(1, 10)
+}
+
+/// Guards of self-training that suit a residual network: it calls fewer rows of the pool observed than there are, and what
+/// it knows of them jumps from epoch to epoch while the rate is high.
+pub fn set_resnet_guards(constants: &mut SelfTraining) {
+    constants.collapse_distance = 0.8;
+    constants.least_kept = 0.0;
 }
 
 /// Which settings the user gave; the others follow the rows.
@@ -40,6 +49,8 @@ pub(crate) struct Given {
     pub(crate) warm_up_epochs: bool,
     /// `train.self-training.sure`.
     pub(crate) sure: bool,
+    /// `train.self-training.collapse-distance` or `least-kept`.
+    pub(crate) guards: bool,
 }
 
 impl Given {
@@ -54,6 +65,7 @@ impl Given {
         hidden: true,
         warm_up_epochs: true,
         sure: true,
+        guards: true,
     };
 
     /// What a parsed configuration says.
@@ -74,6 +86,7 @@ impl Given {
             hidden: has(table.get("model"), "hidden"),
             warm_up_epochs: has(self_training, "warm-up-epochs"),
             sure: has(self_training, "sure"),
+            guards: has(self_training, "collapse-distance") || has(self_training, "least-kept"),
         }
     }
 }
@@ -114,8 +127,12 @@ impl TableConfig {
             Some(ModelConfig::Auto { .. }) => n_rows.min(NETWORK_ROWS),
             _ => n_rows,
         };
+        let is_residual = matches!(&self.model, Some(ModelConfig::ResNet { .. }));
         if !given.batch {
             self.train.min_steps = MIN_STEPS;
+            if is_residual {
+                self.train.batch_size = RESNET_BATCH;
+            }
         }
         if !given.batching {
             self.train.batching = Batching::Stratified;
@@ -142,6 +159,9 @@ impl TableConfig {
         if leaves_out && !given.warm_up_epochs {
             let constants = self.train.self_training.get_or_insert_default();
             constants.warm_up_epochs = warm_up_epochs(self.train.epochs);
+        }
+        if is_residual && self.method == Method::CsmpuSt && !given.guards {
+            set_resnet_guards(self.train.self_training.get_or_insert_default());
         }
         self.check(share)?;
         // A sure model can show that priors which the user knows are too low. Estimated ones come with an interval,
