@@ -11,8 +11,7 @@ use crate::args::runs::{Artefact, Rate, Reproduce, What};
 use crate::misspecification;
 use crate::plan::Planned;
 use mpu::{
-    BenchmarkData, DROPOUT, MIN_STEPS, RESNET_BATCH, RunConfig, SweepConfig, set_resnet_guards,
-    warm_up_epochs,
+    BenchmarkData, DROPOUT, MIN_STEPS, RESNET_BATCH, RunConfig, SweepConfig, warm_up_epochs,
 };
 
 /// The paper's number of seeds and epochs.
@@ -114,22 +113,17 @@ impl Setting {
             config.train.schedule = Schedule::Cosine;
             config.train.batching = Batching::Stratified;
             config.train.min_steps = MIN_STEPS;
-            let is_residual = matches!(cell.dataset, DatasetId::Svhn | DatasetId::Cifar10);
-            if is_residual {
+            if matches!(cell.dataset, DatasetId::Svhn | DatasetId::Cifar10) {
                 config.train.batch_size = RESNET_BATCH;
             } else {
                 config.train.dropout = DROPOUT;
             }
             let warm_up_epochs = warm_up_epochs(config.train.epochs);
             if cell.method == Method::CsmpuSt {
-                let mut constants = SelfTraining {
+                config.train.self_training = Some(SelfTraining {
                     warm_up_epochs,
                     ..SelfTraining::default()
-                };
-                if is_residual {
-                    set_resnet_guards(&mut constants);
-                }
-                config.train.self_training = Some(constants);
+                });
             }
             if cell.method == Method::Pulse {
                 config.train.pulse = Some(Pulse { warm_up_epochs });

@@ -17,7 +17,7 @@ use mpu_data::{ClassCount, Features, MpuLabel, Priors, Scaler, Seed, Stream};
 use mpu_eval::TrainingRange;
 use mpu_models::forest::ForestSpec;
 use mpu_models::{ModelSpec, Module};
-use mpu_prior::{ClassReport, EstimateOptions, EstimatorKind, Margins, PriorReport};
+use mpu_prior::{EstimateOptions, EstimatorKind, Margins, PriorReport};
 use mpu_report::Record;
 use mpu_train::{Judged, Problem, Sample};
 
@@ -27,11 +27,11 @@ use crate::error::{Context as _, Result, bail, ensure};
 use crate::explain::KeptRows;
 use crate::label_selection::Subgrouped;
 use crate::prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher};
-use crate::prior_estimate::{detector_margins, priors_from_margins};
+use crate::prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
 use crate::table_data::{TableData, TablePriors};
 
 pub(crate) use complete::Given;
-pub use complete::{DROPOUT, MIN_STEPS, RESNET_BATCH, set_resnet_guards, warm_up_epochs};
+pub use complete::{DROPOUT, MIN_STEPS, RESNET_BATCH, warm_up_epochs};
 
 /// The configuration of a run on the user's own rows.
 pub type TableConfig = RunConfig<TableData>;
@@ -47,9 +47,6 @@ const NETWORK_LABELED: usize = 1000;
 const HELD_ROWS: usize = 16_384;
 /// As many labelled rows of a class are held out at the least, if the share of it gives them.
 const HELD_LABELED: usize = 200;
-
-/// Priors matched on the margins of networks are rough if an interval is wider than this.
-const ROUGH: f64 = 0.15;
 
 /// The user's rows, and the configuration with every default that depends on them.
 pub struct TableRows<'a> {
@@ -233,10 +230,7 @@ impl<'a> TableRows<'a> {
                 let (margins, options) = (teacher.margins()?, EstimateOptions::default());
                 priors_from_margins(&margins, self.estimator(), &options, seed)
             }
-            None => {
-                let classes = self.table.classes()?;
-                self.priors_by_networks(&detector_margins(train, classes, seed, observer)?)
-            }
+            None => estimate_priors(train, self.table.classes()?, seed, observer),
         };
         let report = report.map_err(|error| error.naming(&self.table.class_names))?;
         Ok((report.priors()?, Some(report)))
@@ -353,23 +347,7 @@ impl<'a> TableRows<'a> {
         let (train, _) = self.draw()?;
         let (sample, ..) = self.scaled(&train)?;
         let margins = detector_margins(&sample, classes, Seed(self.config.seed), observer)?;
-        let suited = self.priors_by_networks(&margins)?.estimator;
-        Ok((margins, suited))
-    }
-
-    /// Priors from the margins of networks: matched ones, which are the more exact where the networks rank rows well. Where
-    /// they do not, which wide intervals show, the rate at which rows were labelled is the safer guess.
-    fn priors_by_networks(&self, margins: &Margins) -> Result<PriorReport> {
-        let by = |kind| {
-            let options = EstimateOptions::default();
-            priors_from_margins(margins, kind, &options, Seed(self.config.seed))
-        };
-        let matched = by(EstimatorKind::default())?;
-        let is_rough = |class: &ClassReport| class.interval.high - class.interval.low > ROUGH;
-        if matched.classes.iter().any(is_rough) {
-            return by(self.estimator());
-        }
-        Ok(matched)
+        Ok((margins, EstimatorKind::default()))
     }
 
     /// The table with its observed classes in sub-groups, with margins of the same make.

@@ -2,7 +2,7 @@
 
 use mpu_data::table::MpuTable;
 use mpu_data::{Scaling, Shape};
-use mpu_train::{Batching, Method, Schedule, SelfTraining};
+use mpu_train::{Batching, Method, Schedule};
 
 use super::{NETWORK_ROWS, TableConfig};
 use crate::config::ModelConfig;
@@ -21,13 +21,6 @@ const ALL_STEPS: usize = 1500;
 /// Epochs of warm-up where [`DROPOUT`] is left out, which allows more of them: 10, or half of all.
 pub fn warm_up_epochs(epochs: usize) -> usize {
     (epochs / 2).clamp(1, 10)
-}
-
-/// Guards of self-training that suit a residual network: it calls fewer rows of the pool observed than there are, and what
-/// it knows of them jumps from epoch to epoch while the rate is high.
-pub fn set_resnet_guards(constants: &mut SelfTraining) {
-    constants.collapse_distance = 0.8;
-    constants.least_kept = 0.0;
 }
 
 /// Which settings the user gave; the others follow the rows.
@@ -49,8 +42,6 @@ pub(crate) struct Given {
     pub(crate) warm_up_epochs: bool,
     /// `train.self-training.sure`.
     pub(crate) sure: bool,
-    /// `train.self-training.collapse-distance` or `least-kept`.
-    pub(crate) guards: bool,
 }
 
 impl Given {
@@ -65,7 +56,6 @@ impl Given {
         hidden: true,
         warm_up_epochs: true,
         sure: true,
-        guards: true,
     };
 
     /// What a parsed configuration says.
@@ -86,7 +76,6 @@ impl Given {
             hidden: has(table.get("model"), "hidden"),
             warm_up_epochs: has(self_training, "warm-up-epochs"),
             sure: has(self_training, "sure"),
-            guards: has(self_training, "collapse-distance") || has(self_training, "least-kept"),
         }
     }
 }
@@ -127,10 +116,9 @@ impl TableConfig {
             Some(ModelConfig::Auto { .. }) => n_rows.min(NETWORK_ROWS),
             _ => n_rows,
         };
-        let is_residual = matches!(&self.model, Some(ModelConfig::ResNet { .. }));
         if !given.batch {
             self.train.min_steps = MIN_STEPS;
-            if is_residual {
+            if matches!(self.model, Some(ModelConfig::ResNet { .. })) {
                 self.train.batch_size = RESNET_BATCH;
             }
         }
@@ -159,9 +147,6 @@ impl TableConfig {
         if leaves_out && !given.warm_up_epochs {
             let constants = self.train.self_training.get_or_insert_default();
             constants.warm_up_epochs = warm_up_epochs(self.train.epochs);
-        }
-        if is_residual && self.method == Method::CsmpuSt && !given.guards {
-            set_resnet_guards(self.train.self_training.get_or_insert_default());
         }
         self.check(share)?;
         // A sure model can show that priors which the user knows are too low. Estimated ones come with an interval,
