@@ -10,9 +10,7 @@ use mpu_train::{Batching, Method, Pulse, Schedule, Selection, SelfTraining};
 use crate::args::runs::{Artefact, Rate, Reproduce, What};
 use crate::misspecification;
 use crate::plan::Planned;
-use mpu::{
-    BenchmarkData, DROPOUT, MIN_STEPS, RESNET_BATCH, RunConfig, SweepConfig, warm_up_epochs,
-};
+use mpu::{BenchmarkData, DROPOUT, MIN_STEPS, RunConfig, SweepConfig, warm_up_epochs};
 
 /// The paper's number of seeds and epochs.
 const SEEDS: u64 = 5;
@@ -38,8 +36,9 @@ const QUICK_ROWS: usize = 1000;
 /// The same for the residual network, which takes many times as long over a row.
 const QUICK_COLOUR_ROWS: usize = 600;
 const QUICK_EPOCHS: usize = 2;
-/// Of a few rows, batches of 512 would make hardly a step.
-const QUICK_BATCH: usize = 64;
+/// Rows of a batch where there are few of them, and where the residual network has fewer epochs than in the paper: batches of 512
+/// would make too few steps.
+const SMALL_BATCH: usize = 64;
 
 /// Whose scaling, rates, batches and epochs a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,9 +96,7 @@ impl Setting {
             ..RunConfig::default()
         };
         config.train.epochs = epochs;
-        if self.quick {
-            config.train.batch_size = QUICK_BATCH;
-        }
+        let is_residual = matches!(cell.dataset, DatasetId::Svhn | DatasetId::Cifar10);
         config.train.lr = match cell.dataset {
             DatasetId::Usps | DatasetId::Kmnist => 1e-4,
             _ => 1e-3,
@@ -113,9 +110,7 @@ impl Setting {
             config.train.schedule = Schedule::Cosine;
             config.train.batching = Batching::Stratified;
             config.train.min_steps = MIN_STEPS;
-            if matches!(cell.dataset, DatasetId::Svhn | DatasetId::Cifar10) {
-                config.train.batch_size = RESNET_BATCH;
-            } else {
+            if !is_residual {
                 config.train.dropout = DROPOUT;
             }
             let warm_up_epochs = warm_up_epochs(config.train.epochs);
@@ -136,6 +131,9 @@ impl Setting {
                 | DatasetId::Svhn => Scaling::Div255,
                 _ => Scaling::MinMax,
             });
+        }
+        if self.quick || is_residual && config.train.epochs < EPOCHS {
+            config.train.batch_size = SMALL_BATCH;
         }
         if self.rate == Rate::Sweep && !has_one_setting {
             config.data.validation_share = 0.1;

@@ -21,6 +21,8 @@ use crate::stats::Spread;
 
 /// The seeds and epochs of the paper; cells with fewer say so.
 pub(crate) const FULL: (usize, usize) = (5, 100);
+/// The paper's rows of a batch; cells with other batches say so.
+const BATCH: u64 = 512;
 
 /// Surrogate, scale and form.
 pub(crate) type LossKey<'a> = (&'a str, f64, &'a str);
@@ -142,6 +144,11 @@ impl<'a> CellRuns<'a> {
         self.records.first().map_or(0, |r| r.key.epochs)
     }
 
+    /// The rows of their batches.
+    pub(crate) fn batch(&self) -> Option<u64> {
+        self.records.first()?.config["train"]["batch-size"].as_u64()
+    }
+
     /// How their data differ from the published ones.
     pub(crate) fn mark(&self) -> Option<&'a str> {
         self.records.first()?.data_mark.as_deref()
@@ -170,9 +177,14 @@ impl<'a> CellRuns<'a> {
     }
 }
 
-/// `n=2, 30 epochs`, unless it is what the paper has.
-pub(crate) fn shortfall(n: usize, epochs: usize) -> Option<String> {
-    ((n, epochs) != FULL).then(|| format!("n={n}, {epochs} epochs"))
+/// `n=2, 30 epochs, batches of 64`, unless it is what the paper has.
+pub(crate) fn shortfall(n: usize, epochs: usize, batch: Option<u64>) -> Option<String> {
+    let size = ((n, epochs) != FULL).then(|| format!("n={n}, {epochs} epochs"));
+    let batches = batch
+        .filter(|rows| *rows != BATCH)
+        .map(|rows| format!("batches of {rows}"));
+    let notes: Vec<String> = size.into_iter().chain(batches).collect();
+    (!notes.is_empty()).then(|| notes.join(", "))
 }
 
 /// Everything that decides a run but its seeds and where it ran, as one comparable text. Of a swept run
@@ -259,8 +271,13 @@ mod tests {
         ];
         let group = CellRuns::choose(&records, &WANTED).unwrap();
         assert_eq!((group.n(), group.epochs(), group.left_out), (1, 100, 3));
-        assert_eq!(shortfall(1, 100).unwrap(), "n=1, 100 epochs");
-        assert_eq!(shortfall(5, 100), None);
+        assert_eq!(shortfall(1, 100, None).unwrap(), "n=1, 100 epochs");
+        assert_eq!(shortfall(5, 100, None), None);
+        assert_eq!(shortfall(5, 100, Some(512)), None);
+        assert_eq!(
+            shortfall(1, 6, Some(64)).unwrap(),
+            "n=1, 6 epochs, batches of 64"
+        );
     }
 
     #[test]
@@ -303,6 +320,10 @@ mod tests {
         records[0].data_mark = Some("other rows".to_owned());
         records[1].data_mark = Some("other rows".to_owned());
         assert_eq!(accuracies(&records), [0.4]);
+        assert_eq!(
+            CellRuns::choose(&records, &WANTED).unwrap().batch(),
+            Some(64)
+        );
         // Seeds and swept rates are no part of a recipe.
         let mut swept = vec![at(1, 100, 0.8), at(2, 100, 0.8)];
         for (record, lr) in swept.iter_mut().zip([1e-3, 1e-5]) {

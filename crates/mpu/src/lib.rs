@@ -99,7 +99,7 @@ pub use predictions::{Decided, Place, Predictions, Rule};
 pub use prepared::{DataFacts, Grown, NEGATIVE, Prepared, Watcher, dataset};
 pub use prior_estimate::{detector_margins, estimate_priors, priors_from_margins};
 pub use prior_summary::{prior_calls, prior_chart, prior_interval, prior_sentence, prior_warnings};
-pub use rows::{DROPOUT, MIN_STEPS, RESNET_BATCH, TableConfig, TableRows, warm_up_epochs};
+pub use rows::{DROPOUT, MIN_STEPS, TableConfig, TableRows, warm_up_epochs};
 pub use table_data::{TableData, TablePriors, TableScenario, delimiter};
 pub use target_sample::{TargetEstimate, TargetSample};
 

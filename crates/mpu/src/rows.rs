@@ -31,7 +31,7 @@ use crate::prior_estimate::{detector_margins, estimate_priors, priors_from_margi
 use crate::table_data::{TableData, TablePriors};
 
 pub(crate) use complete::Given;
-pub use complete::{DROPOUT, MIN_STEPS, RESNET_BATCH, warm_up_epochs};
+pub use complete::{DROPOUT, MIN_STEPS, warm_up_epochs};
 
 /// The configuration of a run on the user's own rows.
 pub type TableConfig = RunConfig<TableData>;

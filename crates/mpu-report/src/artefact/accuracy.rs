@@ -69,6 +69,8 @@ pub struct Outcome {
     pub n: usize,
     /// Epochs of each.
     pub epochs: usize,
+    /// The rows of a batch, where the configuration says so.
+    pub batch: Option<u64>,
     /// The learning rate; none where each seed chose its own on held-out rows.
     pub rate: Option<f64>,
     /// Accuracy at the last epoch.
@@ -303,6 +305,7 @@ pub(super) fn outcome(runs: &CellRuns<'_>) -> Outcome {
         carried_from: None,
         n: runs.n(),
         epochs: runs.epochs(),
+        batch: runs.batch(),
         rate: runs.rate(),
         accuracy: runs.spread(100.0, |s| s.accuracy),
         last_ten: mean(|s| s.accuracy_last_ten),
@@ -427,7 +430,7 @@ fn cell(row: &AccuracyRow, entry: &MethodEntry, footnotes: &mut Footnotes) -> Ce
             format!("runs at {source}, which see the same rows and end as the same network")
         }
     });
-    let short = shortfall(found.n, found.epochs);
+    let short = shortfall(found.n, found.epochs, found.batch);
     let note: Vec<String> = short.into_iter().chain(carried).collect();
     if !note.is_empty() {
         let _ = write!(text, " [{}]", footnotes.mark(note.join("; ")));
@@ -443,8 +446,8 @@ fn cell(row: &AccuracyRow, entry: &MethodEntry, footnotes: &mut Footnotes) -> Ce
 /// Every cell as a row of plain numbers, for programs; what is missing is empty.
 pub fn cells(rows: &[AccuracyRow]) -> Table {
     let mut table = Table::with(
-        "table | prior | dataset | classes | method | in-paper | n | epochs | lr | mean | std | \
-         last-ten-mean | best | published-mean | published-std | difference | data-mark | \
+        "table | prior | dataset | classes | method | in-paper | n | epochs | batch | lr | mean | \
+         std | last-ten-mean | best | published-mean | published-std | difference | data-mark | \
          carried-from",
     );
     let number = |value: Option<f64>| value.map(|v| format!("{v:.4}")).unwrap_or_default();
@@ -466,6 +469,10 @@ pub fn cells(rows: &[AccuracyRow]) -> Table {
                 yes(published.is_some()),
                 found.map_or(0, |o| o.n).to_string(),
                 found.map(|o| o.epochs.to_string()).unwrap_or_default(),
+                found
+                    .and_then(|o| o.batch)
+                    .map(|rows| rows.to_string())
+                    .unwrap_or_default(),
                 found
                     .map(|o| o.rate.map_or("swept".to_owned(), |lr| format!("{lr:e}")))
                     .unwrap_or_default(),

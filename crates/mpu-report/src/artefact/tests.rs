@@ -130,7 +130,7 @@ fn swept_rates_are_told_from_given_ones() {
     assert!(section.notes[0].starts_with("in 1 of 7 cells every run chose"));
     let cells = accuracy_cells(&accuracy_rows(&records).unwrap());
     let csv = cells.to_csv().unwrap();
-    assert!(csv.contains(",area,yes,5,100,swept,60.0000,"));
+    assert!(csv.contains(",area,yes,5,100,512,swept,60.0000,"));
 }
 
 #[test]
@@ -458,7 +458,7 @@ fn documents_are_complete_and_written_in_their_format() {
     let cells = &documents[16].text;
     assert_eq!(cells.lines().count(), 1 + 924);
     assert!(cells.contains(
-        "\n2,0.5,fashion-mnist,4,csmpu-abs,yes,5,100,1e-3,90.0000,1.5811,90.0000,no,90.5900,1.1400,-0.5900,,\n"
+        "\n2,0.5,fashion-mnist,4,csmpu-abs,yes,5,100,512,1e-3,90.0000,1.5811,90.0000,no,90.5900,1.1400,-0.5900,,\n"
     ));
 }
 
