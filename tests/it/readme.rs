@@ -80,12 +80,12 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// Runs them in a folder of its own, where runs may be left, and gives what they print.
+/// Runs them in a folder of its own, where runs may be left, without data files or network, and gives what they print.
 fn run_in(folder: &Folder, commands: &[impl AsRef<str>]) -> String {
     let mut printed = String::new();
     for line in commands {
         let line = line.as_ref();
-        let output = folder.command(line).env("MPU_OFFLINE", "1").output();
+        let output = folder.bare(line).env("MPU_OFFLINE", "1").output();
         let output = output.unwrap();
         assert!(output.status.success(), "{line}: {}", stderr(&output));
         printed += &stdout(&output);

@@ -166,7 +166,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
 
-    /// Epochs of each run; 100 by default, as in the paper.
+    /// Epochs of each run; 100 by default, as in the paper. With fewer, the residual network of svhn has batches of 64 in place of 512.
     #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<usize>,
 
