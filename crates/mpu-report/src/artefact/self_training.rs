@@ -79,7 +79,7 @@ pub fn section(rows: &[AccuracyRow]) -> Option<Section> {
             format!(
                 "One setting for all rows: 80 epochs, or 40 on the large image sets, unless the table says otherwise, at a rate of 1e-3 with a cosine, ten of them of `mpu-ml`, or targets of a teacher \
                  where fewer than 60 rows of an observed class are labelled (semeion with k = 6 and 8 at π_k = 0.2); a quarter of the hidden values left out \
-                 in every step (dropout), but none by the ResNet-20 of svhn; stratified \
+                 in every step (dropout; not in the ResNet-20 of svhn); stratified \
                  batches of 512 rows, smaller where an epoch would have fewer than five steps, and of 64 for that ResNet; pixels divided by 255, other features \
                  scaled to [0, 1]. Accuracy in percent at the last epoch. It lies above the best published \
                  cell in {published} of {of_published} rows with the published data, and above the best of our own runs of the paper's six methods in \
