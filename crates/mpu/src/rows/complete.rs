@@ -13,6 +13,8 @@ use crate::table_data::TablePriors;
 pub const MIN_STEPS: usize = 5;
 /// The share of its hidden values that a perceptron of [`Method::CsmpuSt`] leaves out in every step.
 pub const DROPOUT: f64 = 0.25;
+/// Rows of a batch of a residual network, which needs many steps before it tells anything apart.
+const RESNET_BATCH: usize = 64;
 /// Steps of all epochs together, about, if 40 to 100 of them can give it, or 20 to 100 beside a forest.
 const ALL_STEPS: usize = 1500;
 
@@ -116,6 +118,9 @@ impl TableConfig {
         };
         if !given.batch {
             self.train.min_steps = MIN_STEPS;
+            if matches!(self.model, Some(ModelConfig::ResNet { .. })) {
+                self.train.batch_size = RESNET_BATCH;
+            }
         }
         if !given.batching {
             self.train.batching = Batching::Stratified;

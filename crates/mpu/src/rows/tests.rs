@@ -1,5 +1,7 @@
 use std::fmt::Write as _;
 
+use mpu_data::Shape;
+use mpu_data::table::{Column, Frame, TableOptions, read_table};
 use mpu_train::Unobserved;
 
 use super::*;
@@ -107,4 +109,31 @@ fn perceptrons_that_train_themselves_leave_values_out() {
     assert_eq!(settings(&["method=\"csmpu-nn\""]), (0.0, None));
     let forest = "model={kind=\"forest\",trees=20}";
     assert_eq!(settings(&[forest]), (0.0, Some(5)));
+}
+
+#[test]
+fn residual_networks_have_small_batches() {
+    let batch_size = |channels: usize, given: Given| {
+        let shape = Shape::image(channels, 8, 8);
+        let names = (0..shape.len()).map(|column| format!("x{column}"));
+        let values = (0..4000 * shape.len()).map(|x| (x * 31 % 1009) as f32);
+        let features = Features::new(values.collect(), shape).unwrap();
+        let labels = Column::Words {
+            names: vec!["a".to_owned()],
+            codes: (0..4000).map(|row| (row < 500).then_some(0)).collect(),
+        };
+        let frame = Frame::matrix(names.collect(), features).with_labels("y", labels);
+        let table = read_table(TableInput::frame("X", frame), &TableOptions::default()).unwrap();
+        let rows = TableRows::new(Cow::Borrowed(&table), TableConfig::default(), given).unwrap();
+        rows.config.train.batch_size
+    };
+    let usual = TableConfig::default().train.batch_size;
+    assert_eq!(batch_size(3, Given::default()), 64);
+    assert_eq!(batch_size(1, Given::default()), usual);
+    // What the user says stays.
+    let given = Given {
+        batch: true,
+        ..Given::default()
+    };
+    assert_eq!(batch_size(3, given), usual);
 }
